@@ -11,15 +11,17 @@ import (
 	"time"
 )
 
-// What a *ProblemError is, for errors.Is.
+// What the driver can refuse a request for. errors.Is tells them apart; the
+// error itself is a *ProblemError.
 var (
 	ErrNotFound     = errors.New("not found")         // 404
 	ErrConflict     = errors.New("done already")      // 409
 	ErrUnauthorized = errors.New("wrong token")       // 401
 	ErrTooLarge     = errors.New("over a size limit") // 413
 	ErrStoreFull    = errors.New("the store is full") // 507
-	errCut          = errors.New("the client is closed")
 )
+
+var errClientClosed = errors.New("the client is closed")
 
 // ProblemError is the driver's refusal of a request.
 type ProblemError struct {
@@ -69,7 +71,7 @@ func (c *Client) failed(k call, err error) error {
 // join gives a context that ends with ctx and with the client.
 func (c *Client) join(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(c.ctx, func() { cancel(errCut) })
+	unhook := context.AfterFunc(c.ctx, func() { cancel(errClientClosed) })
 	return ctx, func() {
 		unhook()
 		cancel(context.Canceled)

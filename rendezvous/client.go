@@ -224,7 +224,7 @@ func (c *Client) KVGet(ctx context.Context, scope, key string, wait time.Duratio
 		value, err := c.fetch(ctx, call{
 			doing:  fmt.Sprintf("fetch the key %q in scope %q", key, scope),
 			method: http.MethodGet,
-			path:   path + "?wait=" + left.String(),
+			path:   path + "?wait=" + url.QueryEscape(left.String()),
 		}, -1)
 		if errors.Is(err, ErrNotFound) && time.Now().Before(end) {
 			continue

@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"context"
 
 	"github.com/gorilla/mux"
 )
@@ -121,11 +120,7 @@ const maxReason = 16 << 10
 // getControl holds the answer open. Its body is empty until the run is
 // canceled; its end without a line means that the driver is gone.
 func (s *Server) getControl(w http.ResponseWriter, r *http.Request, k *rank) error {
-	k.mu.Lock()
-	taken := k.control
-	k.control = true
-	k.mu.Unlock()
-	if taken {
+	if !k.begin(&k.control) {
 		return problemf(http.StatusConflict, "rank %d has a control connection already", k.slot.Rank)
 	}
 	defer s.controlEnded(k)
@@ -185,11 +180,7 @@ func (p outputPace) within() error  { return p.rc.SetReadDeadline(time.Now().Add
 
 // postOutput takes the records of a rank until the body ends.
 func (s *Server) postOutput(w http.ResponseWriter, r *http.Request, k *rank) error {
-	k.mu.Lock()
-	taken := k.output
-	k.output = true
-	k.mu.Unlock()
-	if taken {
+	if !k.begin(&k.output) {
 		p := problemf(http.StatusConflict, "the output of rank %d has been begun already", k.slot.Rank)
 		p.hangUp = true
 		return p
@@ -202,14 +193,13 @@ func (s *Server) postOutput(w http.ResponseWriter, r *http.Request, k *rank) err
 		w.WriteHeader(http.StatusOK)
 		rc.Flush()
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if err == nil {
-		s.events.OutputEnded(k.slot.Rank, nil)
+		k.tell(func() { s.events.OutputEnded(k.slot.Rank, nil) })
 		return nil
 	}
 	if s.ctx.Err() == nil {
-		s.events.OutputEnded(k.slot.Rank, fmt.Errorf("rendezvous: read the output of rank %d: %w", k.slot.Rank, err))
+		broken := fmt.Errorf("rendezvous: read the output of rank %d: %w", k.slot.Rank, err)
+		k.tell(func() { s.events.OutputEnded(k.slot.Rank, broken) })
 	}
 	return bodyProblem(err, fmt.Sprintf("the output of rank %d", k.slot.Rank), 0)
 }
@@ -224,9 +214,7 @@ func (s *Server) readOutput(body io.Reader, p pace, k *rank) error {
 		if err != nil {
 			return err
 		}
-		k.mu.Lock()
-		s.events.Record(k.slot.Rank, rec)
-		k.mu.Unlock()
+		k.tell(func() { s.events.Record(k.slot.Rank, rec) })
 	}
 }
 

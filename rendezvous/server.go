@@ -99,6 +99,26 @@ type rank struct {
 	control  bool       // a control connection is open
 }
 
+// tell calls f, which calls Events, when no other call for the rank is going
+// on. The lock is given back even if the driver's code panics.
+func (k *rank) tell(f func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f()
+}
+
+// begin marks what a rank may have only once; it reports false when it was
+// marked before.
+func (k *rank) begin(mark *bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if *mark {
+		return false
+	}
+	*mark = true
+	return true
+}
+
 // Start begins to serve a run. The caller must Close the server.
 func Start(cfg Config) (*Server, error) {
 	s, err := newServer(cfg, defaultLimits(len(cfg.Slots)))
@@ -190,11 +210,16 @@ func (s *Server) serve(ln net.Listener, withTLS bool) {
 	s.addr = ln.Addr().String()
 	s.gate = newGate(ln, s.limits.maxPending)
 	go func() {
+		var err error
 		if withTLS {
-			s.serving <- s.http.ServeTLS(s.gate, "", "")
+			err = s.http.ServeTLS(s.gate, "", "")
 		} else {
-			s.serving <- s.http.Serve(s.gate)
+			err = s.http.Serve(s.gate)
 		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("rendezvous: the server takes no more connections", "addr", s.addr, "error", err)
+		}
+		s.serving <- err
 	}()
 }
 
