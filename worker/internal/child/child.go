@@ -1,8 +1,8 @@
 // Package child starts a process in a group of its own and hears all of it: what it writes, in the order in which
 // it was written, to its last word, and how it ended.
 //
-// It takes a command and two functions that receive output and end. It gives a Child with two extra pipes (file
-// descriptors 3 and 4 in the process) for whoever wants to talk with it. Descriptors 1 and 2 are real pipes that the
+// It takes a command and two functions that receive output and end. It gives a Child, with two extra pipes (file
+// descriptors 3 and 4 in the process) when somebody wants to talk with it. Descriptors 1 and 2 are real pipes that the
 // parent reads, so that even a process that is killed in the middle of a line is heard to that place, and Drain
 // takes what is in them at a given moment, so that output can be put in order with a message on another pipe.
 //
@@ -40,6 +40,8 @@ type Spec struct {
 	Env   []string // the whole environment
 	Dir   string
 	Stdin *os.File // nil: nothing to read
+	// Talk gives the process descriptors 3 and 4, and the Child Control and Events.
+	Talk bool
 	// Orphan lets the process outlive a parent that was killed. It is for a process that notices that by itself
 	// and still has to clean up; every other process is killed with its parent (on Linux).
 	Orphan bool
@@ -47,8 +49,8 @@ type Spec struct {
 
 // Child is a started process.
 type Child struct {
-	Control *os.File // what is written here the process reads from descriptor 3
-	Events  *os.File // what the process writes to descriptor 4 is read here
+	Control *os.File // what is written here the process reads from descriptor 3; nil unless Spec.Talk
+	Events  *os.File // what the process writes to descriptor 4 is read here; nil unless Spec.Talk
 
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when the process has ended and its group was killed
@@ -77,7 +79,7 @@ func Start(spec Spec) (*Child, error) {
 		c.cmd.Stdin = spec.Stdin
 	}
 	c.cmd.SysProcAttr = processGroup(spec.Orphan)
-	theirs, err := c.makePipes()
+	theirs, err := c.makePipes(spec.Talk)
 	defer closeAll(theirs)
 	if err != nil {
 		c.closePipes()
@@ -92,16 +94,22 @@ func Start(spec Spec) (*Child, error) {
 	return c, nil
 }
 
-// makePipes makes the four pipes and returns the process' ends of them.
-func (c *Child) makePipes() (theirs []*os.File, err error) {
+// makePipes makes the pipes and returns the process' ends of them.
+func (c *Child) makePipes(talk bool) (theirs []*os.File, err error) {
+	count := 2
+	if talk {
+		count = 4
+	}
 	var ends [8]*os.File
-	for i := 0; i < 8 && err == nil; i += 2 {
-		ends[i], ends[i+1], err = os.Pipe()
+	for i := 0; i < count && err == nil; i++ {
+		ends[2*i], ends[2*i+1], err = os.Pipe()
 	}
 	c.pipes[Stdout], c.cmd.Stdout = ends[0], ends[1]
 	c.pipes[Stderr], c.cmd.Stderr = ends[2], ends[3]
-	c.Control, c.Events = ends[5], ends[6]
-	c.cmd.ExtraFiles = []*os.File{ends[4], ends[7]}
+	if talk {
+		c.Control, c.Events = ends[5], ends[6]
+		c.cmd.ExtraFiles = []*os.File{ends[4], ends[7]}
+	}
 	return []*os.File{ends[1], ends[3], ends[4], ends[7]}, err
 }
 
@@ -234,7 +242,7 @@ func (c *Child) Drain() {
 func (c *Child) Done() <-chan struct{} { return c.exited }
 
 // Wait waits for the end of the process and of its output. It closes Control, but leaves Events to its reader, which
-// will find its end there and must close it.
+// will find the end there and must close it.
 func (c *Child) Wait() Exit {
 	<-c.exited
 	c.Drain()

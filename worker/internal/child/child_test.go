@@ -109,7 +109,7 @@ var acts = map[string]func(){
 }
 
 func spec(act string) Spec {
-	return Spec{Path: os.Args[0], Env: append(os.Environ(), "CHILD_TEST_ACT="+act)}
+	return Spec{Path: os.Args[0], Talk: true, Env: append(os.Environ(), "CHILD_TEST_ACT="+act)}
 }
 
 func start(t *testing.T, act string) *Child {
@@ -179,6 +179,9 @@ func TestHowItEnded(t *testing.T) {
 	} {
 		t.Run(tc.act, func(t *testing.T) {
 			t.Parallel()
+			if raceDetector && tc.act == "memory" {
+				t.Skip("the race detector needs more address space than the test's limit")
+			}
 			c := start(t, tc.act)
 			ready := make(chan struct{})
 			var once sync.Once
