@@ -97,6 +97,33 @@ def wait_none(mark: str, roles: tuple[str, ...], timeout: float) -> list[Process
     return remaining
 
 
+def wait_at_most(mark: str, role: str, count: int, timeout: float) -> None:
+    """Waits until no more than count marked processes of a role are left."""
+    deadline = time.monotonic() + timeout
+    while len(left := of_role(mark, role)) > count:
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError(f"{len(left)} processes {role!r} are left, not {count}: {left}")
+        _wait_any([process.pid for process in left], seconds)
+
+
+def _wait_any(pids: list[int], timeout: float) -> None:
+    descriptors = []
+    poller = select.poll()
+    try:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                descriptors.append(os.pidfd_open(pid))
+        if len(descriptors) < len(pids):
+            return
+        for descriptor in descriptors:
+            poller.register(descriptor, select.POLLIN)
+        poller.poll(timeout * 1000)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
 def kill(pids: list[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
