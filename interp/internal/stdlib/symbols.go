@@ -50,6 +50,9 @@ func Symbols(path string) (interp.Exports, bool) {
 	for _, s := range p.symbols {
 		values[s.name] = s.reflect()
 	}
+	for name, function := range replaced(path) {
+		values[name] = reflect.ValueOf(function)
+	}
 	built, _ := cache.LoadOrStore(path, interp.Exports{path + "/" + p.name: values})
 	return built.(interp.Exports), true
 }
