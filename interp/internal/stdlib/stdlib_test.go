@@ -3,9 +3,11 @@ package stdlib_test
 import (
 	"bytes"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"math"
 	"os"
 	"os/exec"
 	"reflect"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/gorovod/gorovod/interp/internal/stdlib"
 	"github.com/traefik/yaegi/interp"
+	"golang.org/x/tools/go/gcexportdata"
 )
 
 func TestFitsToolchain(t *testing.T) {
@@ -62,7 +65,7 @@ func TestSymbolsComplete(t *testing.T) {
 			continue
 		}
 		if path == "unsafe" {
-			continue
+			continue // TestUnsafe
 		}
 		values := exports[path+"/"+pkg.Name()]
 		for _, name := range pkg.Scope().Names() {
@@ -273,6 +276,81 @@ func TestVariablesAreAddressable(t *testing.T) {
 	}
 	if again, _ := stdlib.Symbols("os"); reflect.ValueOf(again).Pointer() != reflect.ValueOf(exports).Pointer() {
 		t.Error("the tables of os were built twice")
+	}
+}
+
+func TestUnsafe(t *testing.T) {
+	for name, want := range map[string]bool{"Pointer": true, "Add": true, "Sizeof": true, "Slice": false, "nosuch": false} {
+		if got := stdlib.Has("unsafe", name); got != want {
+			t.Errorf("Has(unsafe, %s) = %v, want %v", name, got, want)
+		}
+	}
+	i := interp.New(interp.Options{Unrestricted: true})
+	use(t, i, "unsafe")
+	if _, err := i.Eval(`import "unsafe"; var f = 1.5`); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := i.Eval(`*(*uint64)(unsafe.Pointer(&f))`); err != nil || v.Uint() != math.Float64bits(1.5) {
+		t.Errorf("the bits of 1.5 are %v, %v", v, err)
+	}
+}
+
+// An untyped constant has the value that the checker knows, whatever its size.
+func TestUntypedConstantsExact(t *testing.T) {
+	im := stdlib.NewImporter()
+	for _, path := range stdlib.Packages() {
+		exports, ok := stdlib.Symbols(path)
+		if !ok {
+			continue
+		}
+		pkg, err := im.Import(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range exports[path+"/"+pkg.Name()] {
+			object, isConst := pkg.Scope().Lookup(name).(*types.Const)
+			got, isExact := value.Interface().(constant.Value)
+			if isConst && isExact && !constant.Compare(got, token.EQL, object.Val()) {
+				t.Errorf("%s.%s is %s and should be %s", path, name, got.ExactString(), object.Val().ExactString())
+			}
+		}
+	}
+}
+
+func TestImporterReadsOthers(t *testing.T) {
+	im := stdlib.NewImporter()
+	fset := token.NewFileSet()
+	const source = "package other\nimport \"io\"\ntype T struct{ R io.Reader }"
+	file, err := parser.ParseFile(fset, "other.go", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := (&types.Config{Importer: im}).Check("example.com/other", fset, []*ast.File{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data bytes.Buffer
+	if err := gcexportdata.Write(&data, fset, pkg); err != nil {
+		t.Fatal(err)
+	}
+	fresh := stdlib.NewImporter()
+	read, err := fresh.Read("example.com/other", data.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := read.Scope().Lookup("T").Type().Underlying().(*types.Struct).Field(0).Type()
+	lib, err := fresh.Import("io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := lib.Scope().Lookup("Reader").Type(); !types.Identical(field, want) {
+		t.Errorf("the field's type %v is not io.Reader", field)
+	}
+	if _, err := fresh.Read("io", data.Bytes()); err == nil {
+		t.Error("a package was read in the place of io")
+	}
+	if _, err := fresh.Read("example.com/broken", []byte("garbage")); err == nil {
+		t.Error("garbage was read as export data")
 	}
 }
 

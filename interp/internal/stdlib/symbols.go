@@ -34,6 +34,10 @@ var cache sync.Map // string to interp.Exports
 // Symbols gives what the interpreter's Use takes for one package of the standard library, or false if the interpreter
 // cannot have it. The tables are built once and shared: callers do not change them. Functions are the real ones, so
 // os.Exit ends the process; an evaluator that wants otherwise gives the interpreter its own after these.
+//
+// yaegi takes the key "fmt/fmt" as the sign to compile its own source of slices, maps and cmp, which takes half of a
+// worker's time to start, and to redirect standard output. An evaluator that wants neither gives it the same table
+// under "fmt//fmt", which names the same package.
 func Symbols(path string) (interp.Exports, bool) {
 	if built, ok := cache.Load(path); ok {
 		return built.(interp.Exports), true
@@ -62,6 +66,9 @@ func Has(path, name string) bool {
 	p := entry(path)
 	if p == nil || strings.HasPrefix(name, "_") {
 		return false
+	}
+	if path == "unsafe" {
+		return unsafe.Symbols["unsafe/unsafe"][name].IsValid()
 	}
 	_, found := slices.BinarySearchFunc(p.symbols, name, func(s symbol, name string) int { return cmp.Compare(s.name, name) })
 	return found

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"io"
 	"strings"
 	"sync"
 
@@ -65,13 +64,27 @@ func (im *Importer) Import(path string) (*types.Package, error) {
 		return nil, fmt.Errorf("the embedded types of %s: %w", path, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(f)
+	pkg, err := gcexportdata.Read(f, im.fset, im.known, path)
 	if err != nil {
 		return nil, fmt.Errorf("the embedded types of %s: %w", path, err)
 	}
-	pkg, err := gcexportdata.Read(bytes.NewReader(data), im.fset, im.known, path)
+	return pkg, nil
+}
+
+// Read gives the types of a package outside the standard library from its export data, as gcexportdata.Write wrote it.
+// What the package says of the standard library is identical to what Import gives.
+func (im *Importer) Read(path string, exportData []byte) (*types.Package, error) {
+	if entry(path) != nil {
+		return nil, fmt.Errorf("reading the types of %s: the standard library has that package", path)
+	}
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	if pkg := im.known[path]; pkg != nil && pkg.Complete() {
+		return pkg, nil
+	}
+	pkg, err := gcexportdata.Read(bytes.NewReader(exportData), im.fset, im.known, path)
 	if err != nil {
-		return nil, fmt.Errorf("the embedded types of %s: %w", path, err)
+		return nil, fmt.Errorf("reading the types of %s: %w", path, err)
 	}
 	return pkg, nil
 }

@@ -28,6 +28,8 @@ func indexFile(lib *library) []byte {
 	for _, p := range lib.packages {
 		if reason := skipped[p.ImportPath]; reason != "" {
 			fmt.Fprintf(b, "{path: %q, name: %q, unsupported: %q},\n", p.ImportPath, p.types.Name(), reason)
+		} else if p.types == types.Unsafe {
+			fmt.Fprintf(b, "{path: %q, name: %q}, // its symbols are yaegi's own\n", p.ImportPath, p.types.Name())
 		} else {
 			fmt.Fprintf(b, "{path: %q, name: %q, symbols: symbols_%s, needs: %q},\n",
 				p.ImportPath, p.types.Name(), identifier(p.ImportPath), strings.Join(needs.of(p.types), " "))

@@ -20,7 +20,7 @@ var skipped = map[string]string{
 func symbolFiles(libraries []*library) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for i, p := range libraries[0].packages {
-		if skipped[p.ImportPath] != "" {
+		if skipped[p.ImportPath] != "" || p.types == types.Unsafe {
 			continue
 		}
 		var perTarget [][]byte
@@ -83,6 +83,7 @@ func symbolFile(pkg *types.Package) ([]byte, error) {
 		w.imports[pkg.Path()] = "_" // what importing it does must still happen
 	}
 	b := header()
+	b.WriteString("//lint:file-ignore SA1019 What is deprecated is still there to be used.\n\n")
 	b.WriteString("package stdlib\n\nimport (\n")
 	for _, path := range sortedKeys(w.imports) {
 		fmt.Fprintf(b, "%s %q\n", w.imports[path], path)
