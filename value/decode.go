@@ -313,11 +313,12 @@ func (d *decoder) mapping(dst reflect.Value) error {
 	}
 	m := reflect.MakeMapWithSize(t, n)
 	key, elem := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+	dubious := d.catalog.pointers(t.Key()) // only what an interface holds can turn out to be no key
 	for i := range n {
 		if err := d.value(key); err != nil {
 			return at(err, fmt.Sprintf("[key %d]", i))
 		}
-		if !key.Comparable() {
+		if dubious && !key.Comparable() {
 			return at(errors.New("a slice, map or function inside an interface cannot be a map key"), fmt.Sprintf("[key %d]", i))
 		}
 		if err := d.value(elem); err != nil {
