@@ -30,13 +30,13 @@ func Example() {
 
 func ExampleMarshal_refused() {
 	type layer struct {
-		weights []float64
-		done    chan bool
+		Weights []float64
+		Done    chan bool
 	}
 	type model struct{ Layers []*layer }
 	_, err := value.Marshal(reflect.ValueOf(model{[]*layer{{}, {}}}), value.Options{})
 	fmt.Println(err)
-	// Output: .Layers[0].done: a channel cannot travel
+	// Output: .Layers[0].Done: a channel cannot travel
 }
 
 func ExampleUnmarshal_mismatch() {

@@ -37,9 +37,8 @@ type (
 		kids  []any
 		table map[string]any
 	}
-	strange   struct{ error }
-	stringish interface{ String() string }
-	angry     struct{}
+	strange struct{ error }
+	angry   struct{}
 )
 
 func (angry) Error() string { panic("no text today") }
@@ -62,14 +61,14 @@ func TestWhatCannotTravelIsNamed(t *testing.T) {
 		{make(chan int), "a channel cannot travel"},
 		{func() {}, "a function value cannot travel"},
 		{unsafe.Pointer(nil), "an unsafe.Pointer cannot travel"},
-		{pipeline{Stages: []stage{{}, {}}}, ".Stages[0].done: a channel cannot travel"},
+		{pipeline{Stages: []stage{{done: nil}, {}}}, ".Stages[0].done: a channel cannot travel"},
 		{pipeline{byName: map[string]stage{"x": {Next: &stage{}}}}, `.byName["x"].Next.done: a channel cannot travel`},
 		{pipeline{}, ".Stages[].done: a channel cannot travel"},
 		{(*pipeline)(nil), ".Stages[].done: a channel cannot travel"},
 		{[]func(){}, "[]: a function value cannot travel"},
 		{map[chan int]int{}, "[key]: a channel cannot travel"},
 		{map[int]chan int{}, "[]: a channel cannot travel"},
-		{&guarded{}, ".mu: a sync.Mutex cannot travel: it guards memory of this process"},
+		{&guarded{mu: sync.Mutex{}, n: 1}, ".mu: a sync.Mutex cannot travel: it guards memory of this process"},
 		{&sync.WaitGroup{}, "a sync.WaitGroup cannot travel"},
 		{&atomic.Int64{}, "an atomic.Int64 cannot travel"},
 		{&bytes.Buffer{}, "a bytes.Buffer cannot travel: its state is hidden"},
@@ -87,6 +86,7 @@ func TestWhatCannotTravelIsNamed(t *testing.T) {
 		{selfPointer, ".next.next: the value contains itself"},
 		{selfSlice, "[1].([]any): the value contains itself"},
 		{selfMap, `["me"].(map[string]any)["again"].(map[string]any): the value contains itself`},
+		{loop{table: selfMap}, `.table["me"].(map[string]any)["again"].(map[string]any): the value contains itself`},
 		{kids, ".kids[0].([]any)[0].([]any): the value contains itself"},
 	} {
 		b, err := value.Marshal(reflect.ValueOf(c.in), value.Options{})

@@ -204,8 +204,6 @@ func TestPointersKeepTheirIdentity(t *testing.T) {
 		Nodes []*point
 		first *point
 		byKey map[*point]string
-		any   any
-		num   *int
 	}
 	a, b := &point{1, 1}, &point{1, 1}
 	g := roundTrip(t, graph{Nodes: []*point{a, b, a}, first: a, byKey: map[*point]string{b: "b", a: "a"}})
