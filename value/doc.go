@@ -38,7 +38,8 @@
 // Pointers that were equal within one value are equal afterwards. Slices that shared an array and fields that shared
 // a map become copies, as does a pointer into the middle of a slice or struct, and a slice's spare capacity is
 // dropped. A value that contains itself is an error. A time loses its monotonic clock reading. An error comes back as
-// an error with the same text; the well-known ones of package io, io/fs and context come back as themselves.
+// an error with the same text; the well-known ones of package io, io/fs and context come back as themselves. A regular
+// expression travels as its text, so one made by regexp.CompilePOSIX comes back as one made by regexp.Compile.
 //
 // # Trust
 //
