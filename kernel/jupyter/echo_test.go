@@ -169,6 +169,9 @@ func (k *echoKernel) command(ctx context.Context, out *jupyter.Output, command, 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	case "stuck": // like hold, but deaf
+		k.running <- argument
+		<-k.release
 	case "open":
 		_, err := out.OpenComm(argument, map[string]any{"opened": true}, echoComm{})
 		return err

@@ -29,7 +29,8 @@ func (s *Server) onControl(m *message) {
 	switch m.header.Type {
 	case "interrupt_request":
 		s.bracket(m, func(*origin) {
-			s.Interrupt()
+			s.cells.interrupt()
+			s.guard("Interrupt", s.handler.Interrupt)
 			s.reply(s.control, m, "interrupt_reply", map[string]any{"status": "ok"}, nil)
 		})
 	case "shutdown_request":
@@ -70,12 +71,6 @@ func (s *Server) bracket(m *message, work func(*origin)) {
 func replyType(request string) string {
 	const suffix = "_request"
 	return request[:len(request)-len(suffix)] + "_reply"
-}
-
-// Interrupt does what an interrupt request asks: it ends the context of the running cell and tells the handler.
-func (s *Server) Interrupt() {
-	s.cells.interrupt()
-	s.guard("Interrupt", s.handler.Interrupt)
 }
 
 // shutdown ends the kernel. The reply goes out when the handler has let go of everything.

@@ -23,7 +23,8 @@ const (
 )
 
 const (
-	// endGrace is how long the handler may take to shut down, and then the running cell to end.
+	// endGrace is how long the handler may take to shut down and the running cell to end. With linger it is less than
+	// the five seconds after which Jupyter kills a kernel.
 	endGrace = 3 * time.Second
 	// linger is how long the last messages may take to be delivered.
 	linger = time.Second
@@ -215,7 +216,7 @@ func (s *Server) endAfter(restart bool, last func()) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(endGrace):
+		case <-ctx.Done():
 			s.endErr = fmt.Errorf("shut the kernel down: a cell or a query still runs after %v", endGrace)
 		}
 	})

@@ -1,6 +1,7 @@
 package jupyter_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -334,5 +335,53 @@ func TestShutdown(t *testing.T) {
 				t.Errorf("Serve: %v", err)
 			}
 		}
+	}
+}
+
+func TestEndOfContextEndsTheCell(t *testing.T) {
+	k, c := start(t)
+	cell := c.send("shell", "execute_request", map[string]any{"code": "hold a"})
+	<-k.running
+	k.stop()
+	if got := c.reply("shell", cell).Content; got["evalue"] != jupyter.ErrShutdown.Error() {
+		t.Errorf("the running cell: %v", got)
+	}
+	if out := c.published(cell); types(out)[len(out)-1] != "error" {
+		t.Errorf("published %v", types(out))
+	}
+	if restart := <-k.shutdowns; restart {
+		t.Error("the handler was told of a restart")
+	}
+	if err := k.wait(t); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestACellThatDoesNotEnd(t *testing.T) {
+	s, err := jupyter.Listen(jupyter.ConnectionInfo{Key: testKey}, newLogged().options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h := newEchoKernel()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, h) }()
+	c := connect(t, s.Connection()).ready()
+	c.send("shell", "execute_request", map[string]any{"code": "stuck a"})
+	<-h.running
+	stop()
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "still runs") {
+		t.Errorf("Serve: %v", err)
+	}
+	close(h.release)
+}
+
+func TestAServerThatIsNotServed(t *testing.T) {
+	s, err := jupyter.Listen(jupyter.ConnectionInfo{Key: testKey}, newLogged().options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
