@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/parser"
+	"io"
 	"reflect"
 	"regexp"
 	"runtime/debug"
@@ -31,7 +32,7 @@ type Evaluator struct {
 	types   map[string]reflect.Type  // the notebook's types as yaegi has them
 	units   map[string]*Unit         // by file
 	loaded  map[string]bool          // packages
-	trace   traceWriter
+	trace   trace
 	show    reflect.Value // the runtime's Show, one value so that yaegi knows it again
 	args    []string
 	current atomic.Pointer[run]
@@ -62,7 +63,7 @@ func NewEvaluator(c EvaluatorConfig) (*Evaluator, error) {
 		loaded: map[string]bool{},
 	}
 	e.args = append([]string{"gorovod"}, c.Args...)
-	e.yaegi = yaegi.New(yaegi.Options{Stderr: &e.trace, Args: e.args, Unrestricted: true})
+	e.yaegi = yaegi.New(yaegi.Options{Stderr: io.Discard, Args: e.args, Unrestricted: true})
 	if err := e.yaegi.Use(e.runtime()); err != nil {
 		return nil, fmt.Errorf("preparing the interpreter: %w", err)
 	}
@@ -168,6 +169,7 @@ func (e *Evaluator) declare(ctx context.Context, u *Unit) (f *Failure) {
 	if err != nil {
 		return e.refusal(u, err)
 	}
+	e.guard(prog, u)
 	if _, err := e.yaegi.ExecuteWithContext(ctx, prog); err != nil {
 		return e.refusal(u, err)
 	}
@@ -270,7 +272,7 @@ func (e *Evaluator) call(ctx context.Context, name string) *Outcome {
 	case ctx.Err() != nil:
 		o.Failure = &Failure{Kind: Interrupted, Message: "interrupted"}
 	case err != nil:
-		o.Failure = e.panicked(err)
+		o.Failure = e.panicked(err, r.id)
 	case r.err != nil:
 		o.Failure = &Failure{Kind: Returned, Message: r.err.Error()}
 	}
@@ -324,12 +326,12 @@ func (e *Evaluator) abandon(r *run, o *Outcome) {
 }
 
 // panicked makes a Failure of the error that yaegi gives for a panic.
-func (e *Evaluator) panicked(err error) *Failure {
+func (e *Evaluator) panicked(err error, goroutine string) *Failure {
 	var p yaegi.Panic
 	if !errors.As(err, &p) {
-		return &Failure{Kind: Panicked, Message: panicText(err), Stack: e.stack()}
+		return &Failure{Kind: Panicked, Message: panicText(err), Stack: e.stack(goroutine)}
 	}
-	return &Failure{Kind: Panicked, Message: panicText(p.Value), Stack: e.stack()}
+	return &Failure{Kind: Panicked, Message: panicText(p.Value), Stack: e.stack(goroutine)}
 }
 
 // Encode encodes variables by package value, in the order of the names.

@@ -104,7 +104,7 @@ func (n *Notebook) newLowering(p *prepared, v *verdict, frag *fragment) *lowerin
 }
 
 // lower fills in the code of the cell's statements and of its fresh declarations.
-func (n *Notebook) lower(p *prepared, v *verdict, forRank bool) error {
+func (n *Notebook) lower(p *prepared, forRank bool) error {
 	errs := &CheckError{}
 	body := n.newLowering(p, p.v, p.body)
 	body.statements(forRank) // first: their edits lie around the others
@@ -115,7 +115,7 @@ func (n *Notebook) lower(p *prepared, v *verdict, forRank bool) error {
 	errs.Diagnostics = append(errs.Diagnostics, body.errs.Diagnostics...)
 	p.lowered = map[*decl][]piece{}
 	for _, d := range p.fresh {
-		l := n.newLowering(p, v, d.frag)
+		l := n.newLowering(p, p.dv, d.frag)
 		p.lowered[d] = l.declaration(d)
 		errs.Diagnostics = append(errs.Diagnostics, l.errs.Diagnostics...)
 	}
@@ -379,10 +379,6 @@ func wrap(before piece, ps []piece, after piece) []piece {
 // (the function, a receiver, the arguments) is handed over as arguments of the function that recovers.
 func (l *lowering) goStmt(g *ast.GoStmt) {
 	guard := fmt.Sprintf("defer func() { if r%s := recover(); r%s != nil { %s.Panicked(r%s) } }();", sep, sep, rtName, sep)
-	if lit, ok := ast.Unparen(g.Call.Fun).(*ast.FuncLit); ok {
-		l.editRange(lit.Body.Lbrace, lit.Body.Lbrace+1, func(int) []piece { return []piece{made("{ %s", guard)} })
-		return
-	}
 	sig, ok := l.v.info.TypeOf(g.Call.Fun).Underlying().(*types.Signature)
 	if !ok { // a conversion or a builtin
 		return

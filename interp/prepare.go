@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"sort"
 	"strings"
 )
@@ -24,6 +25,7 @@ type prepared struct {
 	result     *result
 	methods    []replacedMethod
 	v          *verdict          // of the statements
+	dv         *verdict          // of the declarations
 	renamed    map[string]string // types that live variables keep under another name
 	why        map[*decl]string
 	lowered    map[*decl][]piece
@@ -78,28 +80,56 @@ func (n *Notebook) prepare(src *source, mode mode) (*prepared, error) {
 	if parsed.program {
 		return p, n.checkProgram(p)
 	}
+	// Names that the statements declare may mend what an earlier cell broke.
+	for _, d := range n.affected(topNames(p.parsed), p.gone) {
+		p.retry[d] = p.retry[d] || d.broken != ""
+	}
+	for {
+		broken := len(p.broken)
+		if err := n.checkStatements(p, mode); err != nil {
+			return nil, err
+		}
+		again := maps.Clone(changed)
+		for _, tv := range p.vars {
+			if tv.final && tv.keeps == nil {
+				again[tv.name] = true
+			}
+		}
+		if err := n.checkDecls(p, n.affected(again, p.gone)); err != nil {
+			return nil, err
+		}
+		if len(p.broken) == broken {
+			break
+		}
+		// The statements were checked with declarations that have gone since.
+	}
+	return p, n.lower(p, mode != cellMode)
+}
+
+func topNames(p *parsed) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range p.top {
+		for _, id := range definedBy(s) {
+			out[id.Name] = true
+		}
+	}
+	return out
+}
+
+// checkStatements checks the cell's statements and settles its variables and its value.
+func (n *Notebook) checkStatements(p *prepared, mode mode) error {
+	p.result, p.conflict = nil, nil
 	if err := n.checkBody(p); err != nil {
-		return nil, err
+		return err
 	}
 	n.findVars(p)
 	if err := n.checkVars(p); err != nil {
-		return nil, err
+		return err
 	}
 	if mode != cellMode {
-		if err := n.checkResult(p); err != nil {
-			return nil, err
-		}
+		return n.checkResult(p)
 	}
-	for _, tv := range p.vars {
-		if tv.final && tv.keeps == nil {
-			changed[tv.name] = true
-		}
-	}
-	affected = n.affected(changed, p.gone)
-	if err := n.checkDecls(p, affected, mode != cellMode); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return nil
 }
 
 // resolveImports gathers the imports of notebook and cell and adds those that the cell uses without importing them.
@@ -645,8 +675,8 @@ func (n *Notebook) functionErrors(p *prepared) []Diagnostic {
 }
 
 // checkDecls is the second step: bodies of the cell's functions and of those that its names change the meaning of.
-func (n *Notebook) checkDecls(p *prepared, affected []*decl, forRank bool) error {
-	var v *verdict
+func (n *Notebook) checkDecls(p *prepared, affected []*decl) error {
+	p.dv = nil
 	for {
 		bodies := map[*decl]bool{}
 		for _, d := range p.decls {
@@ -663,8 +693,8 @@ func (n *Notebook) checkDecls(p *prepared, affected []*decl, forRank bool) error
 		if len(p.fresh) == 0 {
 			break
 		}
-		v = n.pass(n.scopeAfter(p, bodies))
-		errs, old := n.sortErrors(p, v.errors, nil)
+		p.dv = n.pass(n.scopeAfter(p, bodies))
+		errs, old := n.sortErrors(p, p.dv.errors, nil)
 		if n.putAside(p, old) {
 			// What used them is affected in turn.
 			lost := map[string]bool{}
@@ -681,7 +711,7 @@ func (n *Notebook) checkDecls(p *prepared, affected []*decl, forRank bool) error
 		}
 		break
 	}
-	return n.lower(p, v, forRank)
+	return nil
 }
 
 func merge(a, b []*decl) []*decl {

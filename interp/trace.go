@@ -4,76 +4,24 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 )
 
 // mapType is how JSON-like objects are decoded.
 var mapType = reflect.TypeOf(map[string]any(nil))
 
-// traceWriter takes what yaegi writes while a panic unwinds: one line for each function of the evaluated code, innermost
-// first. It is the only record of where the user's code was.
-type traceWriter struct {
-	mu    sync.Mutex
-	lines [][]byte
-}
-
-// maxTrace bounds what a panic in deep recursion leaves.
-const maxTrace = 1 << 14
-
-func (t *traceWriter) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.lines) < maxTrace {
-		t.lines = append(t.lines, bytes.Clone(bytes.TrimRight(p, "\n")))
-	}
-	return len(p), nil
-}
-
-// reset forgets the lines: a new evaluation starts, or code has recovered from the panic that they belong to.
-func (t *traceWriter) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lines = nil
-}
-
-func (t *traceWriter) take() [][]byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l := t.lines
-	t.lines = nil
-	return l
-}
-
-var traceLine = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): panic: (.*)\(\.\.\.\)$`)
-
-// stack translates the lines of the last panic into the user's functions and places.
-func (e *Evaluator) stack() []Frame {
+// stack gives the user's functions and places that the panic of a goroutine has passed.
+func (e *Evaluator) stack(goroutine string) []Frame {
 	var out []Frame
-	for _, line := range e.trace.take() {
-		m := traceLine.FindSubmatch(line)
-		if m == nil {
-			continue
-		}
-		u := e.units[string(m[1])]
-		if u == nil {
-			continue
-		}
-		ln, _ := strconv.Atoi(string(m[2]))
-		col, _ := strconv.Atoi(string(m[3]))
-		fn := strings.TrimPrefix(string(m[4]), "main.")
-		if strings.HasPrefix(fn, cellName) {
-			_, rest, found := strings.Cut(fn, ".")
+	for _, p := range e.trace.take(goroutine) {
+		at := e.yaegi.FileSet().Position(p.pos)
+		fn := p.fn
+		if strings.HasPrefix(fn, cellName) || strings.HasPrefix(fn, "setup"+sep) {
 			fn = ""
-			if found {
-				fn = rest
-			}
 		}
-		f := Frame{Func: clean(fn), Position: u.Position(ln, col)}
-		if n := len(out); n > 0 && out[n-1] == f && n >= 2 && out[n-2] == f {
+		f := Frame{Func: clean(fn), Position: p.unit.Position(at.Line, at.Column)}
+		if n := len(out); n >= 2 && out[n-1] == f && out[n-2] == f {
 			continue // recursion: twice is enough
 		}
 		out = append(out, f)

@@ -1,4 +1,4 @@
-package main
+package tables
 
 import (
 	"bytes"
@@ -9,53 +9,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// skipped are the packages that the interpreter gets no symbols of, with the reason that a user is told.
-var skipped = map[string]string{
-	"plugin": "it needs cgo and the dynamic linker, and gorovod is a static binary",
-	"unsafe": "it has no symbols: the compiler itself implements it",
-}
-
-// symbolFiles writes the symbol tables: a file per package where all targets agree, else a file per target.
-func symbolFiles(libraries []*library) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	for i, p := range libraries[0].packages {
-		if skipped[p.ImportPath] != "" || p.types == types.Unsafe {
-			continue
-		}
-		var perTarget [][]byte
-		for _, lib := range libraries {
-			other := lib.packages[min(i, len(lib.packages)-1)]
-			if other.ImportPath != p.ImportPath {
-				return nil, fmt.Errorf("%s has package %s where %s has %s", lib.target, other.ImportPath, libraries[0].target, p.ImportPath)
-			}
-			source, err := symbolFile(other.types)
-			if err != nil {
-				return nil, fmt.Errorf("symbols of %s for %s: %w", p.ImportPath, lib.target, err)
-			}
-			perTarget = append(perTarget, source)
-		}
-		base := "zsymbols_" + identifier(p.ImportPath)
-		if allEqual(perTarget) {
-			// The trailing _std keeps a path such as os/user or a future x/linux from being read as a build tag.
-			files[base+"_std.go"] = perTarget[0]
-			continue
-		}
-		for j, lib := range libraries {
-			files[base+"_"+lib.target.String()+".go"] = perTarget[j]
-		}
-	}
-	return files, nil
-}
-
-func allEqual(sources [][]byte) bool {
-	for _, s := range sources[1:] {
-		if !bytes.Equal(s, sources[0]) {
-			return false
-		}
-	}
-	return true
-}
 
 // identifier turns an import path into a part of a Go identifier: math/rand/v2 becomes math_rand_v2.
 func identifier(path string) string {

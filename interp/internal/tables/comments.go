@@ -1,43 +1,17 @@
-package main
+package tables
 
 import (
-	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
 
-// docs gives a zip archive with one JSON object for each package: the doc comments of its exported declarations by
-// name ("" is the package, T.M a method or field). The package builtin is there too, for the language's own names.
-func (lib *library) docs() ([]byte, error) {
-	entries := map[string][]byte{}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, fmt.Errorf("go env GOROOT: %w", err)
-	}
-	builtin := &libraryPackage{
-		ImportPath: "builtin",
-		Dir:        filepath.Join(strings.TrimSpace(string(root)), "src", "builtin"),
-		GoFiles:    []string{"builtin.go"},
-	}
-	for _, p := range append([]*libraryPackage{builtin}, lib.packages...) {
-		comments, err := p.comments()
-		if err != nil {
-			return nil, fmt.Errorf("package %s: %w", p.ImportPath, err)
-		}
-		if entries[p.ImportPath], err = json.Marshal(comments); err != nil {
-			return nil, err
-		}
-	}
-	return archive(entries)
-}
-
-func (p *libraryPackage) comments() (comments, error) {
+// Comments gives the doc comments of the package's exported declarations by name: "" is the package, T.M a method or
+// field. The package builtin has the language's own names.
+func (p *Package) Comments() (map[string]string, error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range p.GoFiles {
