@@ -3,131 +3,139 @@ package tables
 import (
 	"bytes"
 	"fmt"
-	"go/constant"
 	"go/types"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// identifier turns an import path into a part of a Go identifier: math/rand/v2 becomes math_rand_v2.
-func identifier(path string) string {
+// Identifier turns an import path into a part of a Go identifier: math/rand/v2 becomes math_rand_v2.
+func Identifier(path string) string {
 	return strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(path)
 }
 
-// A symbolWriter writes the table of one package.
-type symbolWriter struct {
+// A Table is the symbol table of one package as Go source, for an embedding package to write down in its own way.
+type Table struct {
+	// Imports are what the file that holds the table imports: local name by path. A package without symbols is
+	// imported as _, for what importing it does must still happen.
+	Imports  map[string]string
+	Entries  map[string]Entry // by symbol
+	Wrappers []Wrapper        // sorted by interface
 	pkg      *types.Package
-	imports  map[string]string // path to local name
-	entries  map[string]string // symbol to expression
-	wrappers bytes.Buffer
 }
 
-func symbolFile(pkg *types.Package) ([]byte, error) {
-	w := &symbolWriter{pkg: pkg, imports: map[string]string{}, entries: map[string]string{}}
-	for _, name := range pkg.Scope().Names() {
-		if object := pkg.Scope().Lookup(name); object.Exported() {
-			if err := w.object(object); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+// An Entry says what stands for a symbol. Expr is static data to the compiler, so that a table of them costs no work
+// when the program starts: a function, a nil pointer to a type, the address of a variable, a typed constant, or a nil
+// pointer to a wrapper. An untyped constant has its exact value in Const, which may fit no Go type.
+type Entry struct {
+	Expr     string
+	Variable bool
+	Const    *types.Const // nil for all but untyped constants
+}
+
+// A Wrapper is the struct through which yaegi hands a value of an interpreted type to compiled code as an interface.
+type Wrapper struct {
+	Name      string // of the struct
+	Interface string // that it implements: path.Name
+	Fields    string // after IValue, one for each method
+	Methods   string // their declarations
+}
+
+// Source gives the declarations of the struct and its methods.
+func (w Wrapper) Source() string {
+	return fmt.Sprintf("\n// %s makes an interpreted value a %s.\ntype %s struct {\nIValue any\n%s}\n\n%s",
+		w.Name, w.Interface, w.Name, w.Fields, w.Methods)
+}
+
+// Symbols gives the symbol table of a package. Generic functions and types have no symbols: reflection can hold only
+// instances of them.
+func (p *Package) Symbols() (*Table, error) {
+	t := &Table{Imports: map[string]string{}, Entries: map[string]Entry{}, pkg: p.Types}
+	for _, name := range p.Types.Scope().Names() {
+		if object := p.Types.Scope().Lookup(name); object.Exported() {
+			if err := t.object(object); err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", p.ImportPath, name, err)
 			}
 		}
 	}
-	if len(w.entries) == 0 {
-		w.imports[pkg.Path()] = "_" // what importing it does must still happen
+	if len(t.Entries) == 0 {
+		t.Imports[p.ImportPath] = "_"
 	}
-	b := header()
-	b.WriteString("//lint:file-ignore SA1019 What is deprecated is still there to be used.\n\n")
-	b.WriteString("package stdlib\n\nimport (\n")
-	for _, path := range sortedKeys(w.imports) {
-		fmt.Fprintf(b, "%s %q\n", w.imports[path], path)
+	return t, nil
+}
+
+// ImportDecl gives the import declaration.
+func (t *Table) ImportDecl() string {
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for _, path := range SortedKeys(t.Imports) {
+		fmt.Fprintf(&b, "%s %q\n", t.Imports[path], path)
 	}
-	fmt.Fprintf(b, ")\n\nvar symbols_%s = []symbol{\n", identifier(pkg.Path()))
-	for _, name := range sortedKeys(w.entries) {
-		fmt.Fprintf(b, "{%q, %s},\n", name, w.entries[name])
-	}
-	b.WriteString("}\n")
-	b.Write(w.wrappers.Bytes())
-	return b.Bytes(), nil
+	b.WriteString(")\n")
+	return b.String()
 }
 
 // qualify names a package in the file being written, importing it under a name that no other import has.
-func (w *symbolWriter) qualify(pkg *types.Package) string {
-	if name, ok := w.imports[pkg.Path()]; ok {
+func (t *Table) qualify(pkg *types.Package) string {
+	if name, ok := t.Imports[pkg.Path()]; ok {
 		return name
 	}
 	name := pkg.Name()
 	for taken := true; taken; {
 		taken = false
-		for _, other := range w.imports {
+		for _, other := range t.Imports {
 			if other == name {
 				name, taken = name+"_", true
 			}
 		}
 	}
-	w.imports[pkg.Path()] = name
+	t.Imports[pkg.Path()] = name
 	return name
 }
 
-// object adds a symbol as an expression that the compiler can lay out as static data, so that the tables cost no work
-// when the program starts: a function, a nil pointer to a type, the address of a variable, a constant.
-func (w *symbolWriter) object(object types.Object) error {
+// object adds a symbol.
+func (t *Table) object(object types.Object) error {
 	name := object.Name()
 	switch object := object.(type) {
 	case *types.Func:
 		if object.Signature().TypeParams().Len() == 0 {
-			w.entries[name] = w.qualify(w.pkg) + "." + name
+			t.Entries[name] = Entry{Expr: t.member(name)}
 		}
 	case *types.Var:
-		w.entries[name] = "&" + w.qualify(w.pkg) + "." + name
+		t.Entries[name] = Entry{Expr: "&" + t.member(name), Variable: true}
 	case *types.Const:
-		w.entries[name] = w.constant(object)
+		if basic, ok := object.Type().(*types.Basic); ok && basic.Info()&types.IsUntyped != 0 {
+			t.Entries[name] = Entry{Const: object}
+			break
+		}
+		t.Entries[name] = Entry{Expr: t.member(name)}
 	case *types.TypeName:
-		return w.typeName(object)
+		return t.typeName(object)
 	default:
 		return fmt.Errorf("unknown kind of object: %T", object)
 	}
 	return nil
 }
 
-// constant gives a typed constant by name and an untyped one by its exact value, which may fit no Go type.
-func (w *symbolWriter) constant(c *types.Const) string {
-	basic, ok := c.Type().(*types.Basic)
-	if !ok || basic.Info()&types.IsUntyped == 0 {
-		return w.qualify(w.pkg) + "." + c.Name()
-	}
-	value := c.Val()
-	switch basic.Kind() {
-	case types.UntypedBool:
-		return strconv.FormatBool(constant.BoolVal(value))
-	case types.UntypedString:
-		return fmt.Sprintf("untypedString(%q)", constant.StringVal(value))
-	case types.UntypedInt, types.UntypedRune:
-		value = constant.ToInt(value)
-		if small, exact := constant.Int64Val(value); exact {
-			return fmt.Sprintf("untypedInt(%d)", small)
-		}
-		return fmt.Sprintf("untypedBigInt(%q)", value.ExactString())
-	default:
-		return fmt.Sprintf("untypedFloat(%q)", constant.ToFloat(value).ExactString())
-	}
-}
+func (t *Table) member(name string) string { return t.qualify(t.pkg) + "." + name }
 
-func (w *symbolWriter) typeName(t *types.TypeName) error {
-	if generic(t.Type()) {
+func (t *Table) typeName(name *types.TypeName) error {
+	if Generic(name.Type()) {
 		return nil
 	}
-	iface, isInterface := t.Type().Underlying().(*types.Interface)
+	iface, isInterface := name.Type().Underlying().(*types.Interface)
 	if isInterface && !iface.IsMethodSet() {
 		return nil // a constraint, not a type of values
 	}
-	w.entries[t.Name()] = fmt.Sprintf("(*%s.%s)(nil)", w.qualify(w.pkg), t.Name())
+	t.Entries[name.Name()] = Entry{Expr: fmt.Sprintf("(*%s)(nil)", t.member(name.Name()))}
 	if isInterface && iface.NumMethods() > 0 {
-		return w.wrapper(t.Name(), iface)
+		return t.wrapper(name.Name(), iface)
 	}
 	return nil
 }
 
-func generic(t types.Type) bool {
+// Generic tells whether a type has type parameters.
+func Generic(t types.Type) bool {
 	switch t := t.(type) {
 	case *types.Named:
 		return t.TypeParams().Len() > 0
@@ -137,22 +145,21 @@ func generic(t types.Type) bool {
 	return false
 }
 
-// wrapper writes the struct through which yaegi hands a value of an interpreted type to compiled code as an interface:
-// the value itself first, then for each method M a function field WM. A method that is not exported cannot be given;
-// an interface with such a method cannot be implemented outside its package, so its wrapper is never used, but yaegi
-// looks it up without asking.
-func (w *symbolWriter) wrapper(name string, iface *types.Interface) error {
-	wrapper := "wrap_" + identifier(w.pkg.Path()) + "_" + name
+// wrapper makes the wrapper of an interface: the value itself first, then for each method M a function field WM. A
+// method that is not exported cannot be given; an interface with such a method cannot be implemented outside its
+// package, so its wrapper is never used, but yaegi looks it up without asking.
+func (t *Table) wrapper(name string, iface *types.Interface) error {
+	wrapper := "wrap_" + Identifier(t.pkg.Path()) + "_" + name
 	var fields, methods bytes.Buffer
 	for method := range iface.Methods() {
 		if !method.Exported() {
 			continue
 		}
-		params, args, err := w.parameters(method.Signature())
+		params, args, err := t.parameters(method.Signature())
 		if err != nil {
 			return fmt.Errorf("method %s: %w", method.Name(), err)
 		}
-		results, err := w.results(method.Signature())
+		results, err := t.results(method.Signature())
 		if err != nil {
 			return fmt.Errorf("method %s: %w", method.Name(), err)
 		}
@@ -167,21 +174,20 @@ func (w *symbolWriter) wrapper(name string, iface *types.Interface) error {
 		}
 		fmt.Fprintf(&methods, "w.W%s(%s) }\n", method.Name(), args)
 	}
-	fmt.Fprintf(&w.wrappers, "\n// %s makes an interpreted value a %s.%s.\ntype %s struct {\nIValue any\n%s}\n\n%s",
-		wrapper, w.pkg.Path(), name, wrapper, &fields, &methods)
-	w.entries["_"+name] = fmt.Sprintf("(*%s)(nil)", wrapper)
+	t.Wrappers = append(t.Wrappers, Wrapper{wrapper, t.pkg.Path() + "." + name, fields.String(), methods.String()})
+	t.Entries["_"+name] = Entry{Expr: fmt.Sprintf("(*%s)(nil)", wrapper)}
 	return nil
 }
 
-func (w *symbolWriter) parameters(s *types.Signature) (params, args string, err error) {
+func (t *Table) parameters(s *types.Signature) (params, args string, err error) {
 	var p, a []string
 	for i := range s.Params().Len() {
-		t := s.Params().At(i).Type()
+		typ := s.Params().At(i).Type()
 		arg, spread, prefix := "a"+strconv.Itoa(i), "", ""
 		if s.Variadic() && i == s.Params().Len()-1 {
-			t, prefix, spread = t.(*types.Slice).Elem(), "...", "..."
+			typ, prefix, spread = typ.(*types.Slice).Elem(), "...", "..."
 		}
-		text, err := w.typeText(t)
+		text, err := t.typeText(typ)
 		if err != nil {
 			return "", "", err
 		}
@@ -190,10 +196,10 @@ func (w *symbolWriter) parameters(s *types.Signature) (params, args string, err 
 	return strings.Join(p, ", "), strings.Join(a, ", "), nil
 }
 
-func (w *symbolWriter) results(s *types.Signature) (string, error) {
+func (t *Table) results(s *types.Signature) (string, error) {
 	var r []string
 	for v := range s.Results().Variables() {
-		text, err := w.typeText(v.Type())
+		text, err := t.typeText(v.Type())
 		if err != nil {
 			return "", err
 		}
@@ -205,21 +211,22 @@ func (w *symbolWriter) results(s *types.Signature) (string, error) {
 	return "(" + strings.Join(r, ", ") + ")", nil
 }
 
-func (w *symbolWriter) typeText(t types.Type) (string, error) {
+func (t *Table) typeText(typ types.Type) (string, error) {
 	var hidden string
-	text := types.TypeString(t, func(pkg *types.Package) string {
-		if !importable(pkg.Path()) {
+	text := types.TypeString(typ, func(pkg *types.Package) string {
+		if !Importable(pkg.Path()) {
 			hidden = pkg.Path()
 		}
-		return w.qualify(pkg)
+		return t.qualify(pkg)
 	})
 	if hidden != "" {
-		return "", fmt.Errorf("its type %s names the internal package %s", t, hidden)
+		return "", fmt.Errorf("its type %s names the internal package %s", typ, hidden)
 	}
 	return text, nil
 }
 
-func sortedKeys[V any](m map[string]V) []string {
+// SortedKeys gives the keys of a map in order.
+func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/gorovod/gorovod/interp/internal/tables"
 )
 
 // preferred settles which package a bare name most likely means where the general order below would not.
@@ -27,17 +29,17 @@ func indexFile(lib *library) []byte {
 	names := map[string][]string{}
 	for _, p := range lib.packages {
 		if reason := skipped[p.ImportPath]; reason != "" {
-			fmt.Fprintf(b, "{path: %q, name: %q, unsupported: %q},\n", p.ImportPath, p.types.Name(), reason)
-		} else if p.types == types.Unsafe {
-			fmt.Fprintf(b, "{path: %q, name: %q}, // its symbols are yaegi's own\n", p.ImportPath, p.types.Name())
+			fmt.Fprintf(b, "{path: %q, name: %q, unsupported: %q},\n", p.ImportPath, p.Types.Name(), reason)
+		} else if p.Types == types.Unsafe {
+			fmt.Fprintf(b, "{path: %q, name: %q}, // its symbols are yaegi's own\n", p.ImportPath, p.Types.Name())
 		} else {
 			fmt.Fprintf(b, "{path: %q, name: %q, symbols: symbols_%s, needs: %q},\n",
-				p.ImportPath, p.types.Name(), identifier(p.ImportPath), strings.Join(needs.of(p.types), " "))
+				p.ImportPath, p.Types.Name(), tables.Identifier(p.ImportPath), strings.Join(needs.of(p.Types), " "))
 		}
-		names[p.types.Name()] = append(names[p.types.Name()], p.ImportPath)
+		names[p.Types.Name()] = append(names[p.Types.Name()], p.ImportPath)
 	}
 	b.WriteString("}\n\n// names are the package names, sorted, with the paths each can mean, the likeliest first.\nvar names = []nameEntry{\n")
-	for _, name := range sortedKeys(names) {
+	for _, name := range tables.SortedKeys(names) {
 		fmt.Fprintf(b, "{%q, %q},\n", name, strings.Join(inOrder(name, names[name]), " "))
 	}
 	b.WriteString("}\n")
@@ -73,7 +75,7 @@ type needs struct {
 func newNeeds(lib *library) *needs {
 	n := &needs{importable: map[*types.Package]bool{}}
 	for _, p := range lib.packages {
-		n.importable[p.types] = skipped[p.ImportPath] == ""
+		n.importable[p.Types] = skipped[p.ImportPath] == ""
 	}
 	return n
 }
@@ -81,12 +83,12 @@ func newNeeds(lib *library) *needs {
 func (n *needs) of(pkg *types.Package) []string {
 	v := &needsVisitor{seen: map[types.Type]bool{}, found: map[string]bool{}, needs: n}
 	for _, name := range pkg.Scope().Names() {
-		if object := pkg.Scope().Lookup(name); object.Exported() && !generic(object.Type()) {
+		if object := pkg.Scope().Lookup(name); object.Exported() && !tables.Generic(object.Type()) {
 			v.visit(object.Type())
 		}
 	}
 	delete(v.found, pkg.Path())
-	return sortedKeys(v.found)
+	return tables.SortedKeys(v.found)
 }
 
 type needsVisitor struct {

@@ -18,15 +18,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/gorovod/gorovod/interp/internal/tables"
 )
 
-// A target is an operating system and architecture that gorovod is built for.
-type target struct{ os, arch string }
-
-func (t target) String() string { return t.os + "_" + t.arch }
-
 // targets are the systems whose tables are committed. The first one gives the doc comments.
-var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}}
+var targets = []tables.Target{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}, {OS: "darwin", Arch: "arm64"}}
 
 func main() {
 	log.SetFlags(0)
