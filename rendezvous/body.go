@@ -81,7 +81,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, what string, m
 		return nil, tooLarge(what, r.ContentLength, max)
 	}
 	rc := http.NewResponseController(w)
-	body := &steadyBody{body: r.Body, rc: rc, stall: s.limits.stall}
+	// MaxBytesReader also makes the server linger after its refusal, so that
+	// a client in the middle of sending gets to read it.
+	body := &steadyBody{body: http.MaxBytesReader(w, r.Body, max), rc: rc, stall: s.limits.stall}
 	data, err := readSized(body, r.ContentLength, max)
 	if err != nil {
 		return nil, bodyProblem(err, what, max)
@@ -90,9 +92,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, what string, m
 	return data, rc.SetReadDeadline(time.Time{})
 }
 
-var errTooLarge = errors.New("body over its limit")
-
-// readSized reads size bytes, or all there is up to max when size is below 0.
+// readSized reads size bytes, or all there is when size is below 0; r sees to
+// it that this is not more than max.
 func readSized(r io.Reader, size, max int64) ([]byte, error) {
 	if size < 0 {
 		return readGrowing(r, max)
@@ -114,13 +115,10 @@ func readSized(r io.Reader, size, max int64) ([]byte, error) {
 }
 
 func readGrowing(r io.Reader, max int64) ([]byte, error) {
-	buf := make([]byte, 0, min(max+1, minProgress))
+	buf := make([]byte, 0, min(max, minProgress)+1)
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if int64(len(buf)) > max {
-			return nil, errTooLarge
-		}
 		if err == io.EOF {
 			return buf, nil
 		}
@@ -128,7 +126,7 @@ func readGrowing(r io.Reader, max int64) ([]byte, error) {
 			return nil, err
 		}
 		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), min(2*int64(cap(buf)), max+1))
+			grown := make([]byte, len(buf), min(2*int64(cap(buf)), max)+1)
 			copy(grown, buf)
 			buf = grown
 		}
@@ -146,8 +144,9 @@ func tooLarge(what string, size, max int64) error {
 func bodyProblem(err error, what string, max int64) error {
 	var p *problem
 	var frame *frameError
+	var over *http.MaxBytesError
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.As(err, &over):
 		p = problemf(http.StatusRequestEntityTooLarge, "%s is over the limit of %d bytes", what, max)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		p = problemf(http.StatusRequestTimeout, "%s stopped coming: a body has to bring %d bytes, or its end, in each span of time", what, minProgress)

@@ -67,6 +67,9 @@ func (c *Client) sendOutput(ctx context.Context, w *OutputWriter) error {
 	}
 	return c.retry(ctx, k, func() error {
 		body := &outputBody{w: w}
+		// The transport ends a request only when its body lets go.
+		unhook := context.AfterFunc(ctx, func() { body.giveUp() })
+		defer unhook()
 		k.body = func() (io.Reader, error) { return body, nil }
 		resp, err := c.attempt(ctx, k)
 		if err != nil {

@@ -164,50 +164,72 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// rankLines is how many lines of output a rank of runRank writes.
+// rankLines is how many lines of output a liveRank writes.
 const rankLines = 50
 
-// runRank lives the whole life of a rank: the agent's part and the worker's.
-func runRank(ctx context.Context, c *Client, rank int, program, result []byte) (err error) {
-	wrap := func(doing string, err error) error {
-		if err != nil {
-			return fmt.Errorf("rank %d: %s: %w", rank, doing, err)
-		}
-		return nil
-	}
-	out, err := c.Output(ctx)
-	if err != nil {
-		return wrap("output", err)
-	}
-	if _, err := c.Control(ctx); err != nil {
-		return wrap("control", err)
-	}
-	slot, err := c.Slot(ctx)
-	if err != nil {
-		return wrap("slot", err)
-	}
-	if slot.Rank != rank {
-		return fmt.Errorf("rank %d got the slot of rank %d", rank, slot.Rank)
-	}
-	got, err := c.Program(ctx)
-	if err != nil {
-		return wrap("program", err)
-	}
-	if !bytes.Equal(got, program) {
-		return fmt.Errorf("rank %d: the program arrived changed", rank)
-	}
-	if err := out.Write(RankStatus{State: StateRunning, PID: os.Getpid()}.Record()); err != nil {
+// liveRank lives the life of a rank: the agent's part and the worker's.
+type liveRank struct {
+	rank    int
+	client  *Client
+	out     *OutputWriter
+	control <-chan Control
+}
+
+// runRank lives the whole of it.
+func runRank(ctx context.Context, c *Client, rank int, program, result []byte) error {
+	l := &liveRank{rank: rank, client: c}
+	if err := l.begin(ctx, program); err != nil {
 		return err
 	}
-	for i := range rankLines {
-		if err := out.Write(Record{Kind: Stdout, Data: fmt.Appendf(nil, "rank %d line %d\n", rank, i)}); err != nil {
+	return l.finish(ctx, result)
+}
+
+// begin connects, fetches what there is to fetch and writes half of the lines.
+func (l *liveRank) begin(ctx context.Context, program []byte) (err error) {
+	if l.out, err = l.client.Output(ctx); err != nil {
+		return err
+	}
+	if l.control, err = l.client.Control(ctx); err != nil {
+		return err
+	}
+	slot, err := l.client.Slot(ctx)
+	if err != nil {
+		return err
+	}
+	if slot.Rank != l.rank {
+		return fmt.Errorf("rank %d got the slot of rank %d", l.rank, slot.Rank)
+	}
+	got, err := l.client.Program(ctx)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, program) {
+		return fmt.Errorf("rank %d: the program arrived changed", l.rank)
+	}
+	if err := l.out.Write(RankStatus{State: StateRunning, PID: os.Getpid()}.Record()); err != nil {
+		return err
+	}
+	return l.lines(0, rankLines/2)
+}
+
+// finish writes the other half and gives the result.
+func (l *liveRank) finish(ctx context.Context, result []byte) error {
+	if err := l.lines(rankLines/2, rankLines); err != nil {
+		return err
+	}
+	if err := l.client.PutResult(ctx, result); err != nil {
+		return err
+	}
+	return l.out.Close()
+}
+
+func (l *liveRank) lines(from, to int) error {
+	for i := from; i < to; i++ {
+		if err := l.out.Write(Record{Kind: Stdout, Data: fmt.Appendf(nil, "rank %d line %d\n", l.rank, i)}); err != nil {
 			return err
 		}
 	}
-	if err := c.PutResult(ctx, result); err != nil {
-		return err
-	}
-	return out.Close()
+	return nil
 }
 
 // checkRank checks that all that runRank sent was heard, once and in order.
