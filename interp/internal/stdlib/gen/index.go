@@ -25,7 +25,10 @@ func indexFile(lib *library) []byte {
 	b := header()
 	fmt.Fprintf(b, "package stdlib\n\n// GoVersion is the Go release whose standard library this is.\nconst GoVersion = %q\n\n", minorVersion())
 	b.WriteString("// packages are the importable packages, sorted by path.\nvar packages = []packageEntry{\n")
-	needs := newNeeds(lib)
+	importable := map[*types.Package]bool{}
+	for _, p := range lib.packages {
+		importable[p.Types] = skipped[p.ImportPath] == ""
+	}
 	names := map[string][]string{}
 	for _, p := range lib.packages {
 		if reason := skipped[p.ImportPath]; reason != "" {
@@ -34,7 +37,7 @@ func indexFile(lib *library) []byte {
 			fmt.Fprintf(b, "{path: %q, name: %q}, // its symbols are yaegi's own\n", p.ImportPath, p.Types.Name())
 		} else {
 			fmt.Fprintf(b, "{path: %q, name: %q, symbols: symbols_%s, needs: %q},\n",
-				p.ImportPath, p.Types.Name(), tables.Identifier(p.ImportPath), strings.Join(needs.of(p.Types), " "))
+				p.ImportPath, p.Types.Name(), tables.Identifier(p.ImportPath), strings.Join(p.Needs(func(q *types.Package) bool { return importable[q] }), " "))
 		}
 		names[p.Types.Name()] = append(names[p.Types.Name()], p.ImportPath)
 	}
@@ -64,90 +67,4 @@ func inOrder(name string, paths []string) []string {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
 	return paths
-}
-
-// needs finds the packages whose interfaces a program can meet through the API of another package. yaegi wraps an
-// interpreted value in the wrapper of the interface it is passed as, and finds the wrapper by the interface's package.
-type needs struct {
-	importable map[*types.Package]bool
-}
-
-func newNeeds(lib *library) *needs {
-	n := &needs{importable: map[*types.Package]bool{}}
-	for _, p := range lib.packages {
-		n.importable[p.Types] = skipped[p.ImportPath] == ""
-	}
-	return n
-}
-
-func (n *needs) of(pkg *types.Package) []string {
-	v := &needsVisitor{seen: map[types.Type]bool{}, found: map[string]bool{}, needs: n}
-	for _, name := range pkg.Scope().Names() {
-		if object := pkg.Scope().Lookup(name); object.Exported() && !tables.Generic(object.Type()) {
-			v.visit(object.Type())
-		}
-	}
-	delete(v.found, pkg.Path())
-	return tables.SortedKeys(v.found)
-}
-
-type needsVisitor struct {
-	*needs
-	seen  map[types.Type]bool
-	found map[string]bool
-}
-
-// visit walks what a program can reach from a value of type t: through fields, methods, elements, calls.
-func (v *needsVisitor) visit(t types.Type) {
-	if t == nil || v.seen[t] {
-		return
-	}
-	v.seen[t] = true
-	switch t := t.(type) {
-	case *types.Alias:
-		v.visit(types.Unalias(t))
-	case *types.Named:
-		v.named(t)
-	case *types.Pointer:
-		v.visit(t.Elem())
-	case *types.Slice:
-		v.visit(t.Elem())
-	case *types.Array:
-		v.visit(t.Elem())
-	case *types.Chan:
-		v.visit(t.Elem())
-	case *types.Map:
-		v.visit(t.Key())
-		v.visit(t.Elem())
-	case *types.Tuple:
-		for x := range t.Variables() {
-			v.visit(x.Type())
-		}
-	case *types.Signature:
-		v.visit(t.Params())
-		v.visit(t.Results())
-	case *types.Struct:
-		for f := range t.Fields() {
-			if f.Exported() || f.Embedded() {
-				v.visit(f.Type())
-			}
-		}
-	case *types.Interface:
-		for m := range t.Methods() {
-			v.visit(m.Type())
-		}
-	}
-}
-
-func (v *needsVisitor) named(t *types.Named) {
-	object := t.Obj()
-	if object.Pkg() != nil && v.importable[object.Pkg()] && object.Exported() && types.IsInterface(t) {
-		v.found[object.Pkg().Path()] = true
-	}
-	for m := range t.Methods() {
-		if m.Exported() {
-			v.visit(m.Type())
-		}
-	}
-	v.visit(t.Underlying())
 }
