@@ -20,6 +20,9 @@ import (
 // that told it is waiting for that; a driver that is gone refuses at once.
 const lastPosts = time.Second
 
+// closingGrace is how long a worker may take from closing its pipe to its agent until it has ended.
+const closingGrace = 500 * time.Millisecond
+
 // agent holds the workers of one host.
 type agent struct {
 	job  Job
@@ -44,7 +47,7 @@ func Agent(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 		err = a.prepare()
 	}
 	if err != nil {
-		a.report(Report{Error: err.Error()})
+		a.report(Report{Rank: AllRanks, Error: err.Error()})
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -136,7 +139,7 @@ func (a *agent) run(ctx context.Context, slot rendezvous.Slot) {
 		process.KillGroup()
 		process.Wait()
 		if ctx.Err() == nil {
-			a.report(Report{Error: fmt.Sprintf("rank %d on %s: %v", slot.Rank, a.host, err)})
+			a.report(Report{Rank: slot.Rank, Error: err.Error()})
 		}
 		return
 	}
@@ -155,7 +158,7 @@ type held struct {
 
 	mu        sync.Mutex
 	delivered bool  // the worker has put its result or failure
-	lost      error // why output could not be posted
+	lost      error // why the agent has stopped it
 }
 
 // attend hears the worker until it has ended and passes on what it hears.
@@ -165,10 +168,17 @@ func (r *held) attend(ctx context.Context) {
 	r.process.Listen(r.lines.write)
 	var events sync.WaitGroup
 	events.Go(func() {
-		if err := r.peer.Serve(ctx); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			// A worker that writes nonsense to its agent cannot be held any more.
-			r.process.KillGroup()
+		err := r.peer.Serve(ctx)
+		if err == nil {
+			// It has closed its end, by ending or otherwise. Ending takes it a moment.
+			select {
+			case <-r.process.Done():
+				return
+			case <-time.After(closingGrace):
+			}
+			err = errors.New("it closed the pipe on which it talks with its agent")
 		}
+		r.giveUp(fmt.Errorf("was stopped because it could not be talked with any more: %w", err))
 	})
 	exit := r.process.Wait()
 	// The worker's end of the pipe is closed; a process that it passed it to must not hold us up.
@@ -179,18 +189,30 @@ func (r *held) attend(ctx context.Context) {
 		r.obituary(exit)
 	}
 	if err := r.out.Close(); err != nil && ctx.Err() == nil {
-		r.agent.report(Report{Error: fmt.Sprintf("rank %d on %s: not all of its output could be sent: %v", r.slot.Rank, r.agent.host, err)})
+		r.agent.report(Report{Rank: r.slot.Rank, Error: fmt.Sprintf("not all of its output could be sent: %v", err)})
 	}
 }
 
 // post sends a record. When that fails the run cannot be whole any more, so the worker is stopped.
 func (r *held) post(record rendezvous.Record) {
 	if err := r.out.Write(record); err != nil {
-		r.mu.Lock()
-		r.lost = err
-		r.mu.Unlock()
-		r.process.KillGroup()
+		r.giveUp(fmt.Errorf("was stopped because its output could not be sent to the driver: %w", err))
 	}
+}
+
+// giveUp stops a worker that cannot go on. Once it has ended this changes nothing.
+func (r *held) giveUp(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.process.Done():
+		return
+	default:
+	}
+	if r.lost == nil {
+		r.lost = why
+	}
+	r.process.KillGroup()
 }
 
 // The messages that a worker sends its agent.
@@ -240,7 +262,7 @@ func (r *held) obituary(exit child.Exit) {
 	}
 	switch {
 	case lost != nil:
-		f.Message = "was stopped because its output could not be sent to the driver: " + lost.Error()
+		f.Message = lost.Error()
 	case exit.Signal != "":
 		f.Kind = rendezvous.FailureSignal
 	case exit.Code == 0:
@@ -253,7 +275,7 @@ func (r *held) putFailure(f rendezvous.Failure) {
 	err := r.client.PutFailure(r.agent.posts, f)
 	// A worker may die between putting its result and telling us so.
 	if err != nil && !errors.Is(err, rendezvous.ErrConflict) && r.agent.posts.Err() == nil {
-		r.agent.report(Report{Error: fmt.Sprintf("rank %d on %s %s; and the driver could not be told: %v", r.slot.Rank, r.agent.host, f.Message, err)})
+		r.agent.report(Report{Rank: r.slot.Rank, Error: fmt.Sprintf("it %s; and the driver could not be told: %v", f.Message, err)})
 	}
 }
 
@@ -265,6 +287,6 @@ func (r *held) failedToStart(cause error) {
 		err = out.Close()
 	}
 	if err != nil {
-		r.agent.report(Report{Error: fmt.Sprintf("rank %d: %v: %v", r.slot.Rank, cause, err)})
+		r.agent.report(Report{Rank: r.slot.Rank, Error: fmt.Sprintf("%v; and: %v", cause, err)})
 	}
 }

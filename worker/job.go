@@ -37,9 +37,13 @@ const maxJob = 16 << 20
 // Report is what an agent tells the driver on standard output, where the rendezvous server is not the way: one line
 // of JSON each.
 type Report struct {
+	Rank  int    // the rank that Error is about; AllRanks: all of this agent's
 	Error string `json:",omitempty"` // why the agent cannot do its job
 	Done  bool   `json:",omitempty"` // all workers have ended
 }
+
+// AllRanks stands in a Report for each rank that the agent has.
+const AllRanks = -1
 
 // slotJob is what the agent tells a worker over its pipe.
 type slotJob struct {
@@ -100,10 +104,16 @@ var rankVariables = struct{ names, prefixes []string }{
 	prefixes: []string{"OMPI_COMM_WORLD_", "PMI_", "PMIX_"},
 }
 
-func isRankVariable(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
+// SetsRank says whether an environment variable tells a process its place in a run, so that nobody but gorovod may
+// set it for a worker.
+func SetsRank(name string) bool {
 	return slices.Contains(rankVariables.names, name) ||
 		slices.ContainsFunc(rankVariables.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+func isRankVariable(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	return SetsRank(name)
 }
 
 // environ is the environment of the worker in a slot: the agent's, without the place of whoever started that, then
