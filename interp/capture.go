@@ -2,6 +2,8 @@ package interp
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/types"
 	"sort"
 	"strings"
@@ -26,6 +28,20 @@ func (n *Notebook) Plan(name, text string) (*Plan, error) {
 // PlanFile checks a file for `gorovod run`: a package main program, whose main runs on every rank, or a cell.
 func (n *Notebook) PlanFile(name, text string) (*Plan, error) {
 	return n.plan(newSource(name, text), programMode)
+}
+
+// PlanCall checks a file and an expression, whose value is each rank's; a main function in the file does not run.
+func (n *Notebook) PlanCall(name, text, expr string) (*Plan, error) {
+	src := newSource(name, text)
+	if items := split(src); len(items) > 0 {
+		last := items[len(items)-1]
+		if x, err := parser.ParseExpr(text[last.start:last.end]); err == nil && last.kind == statementItem {
+			if _, call := x.(*ast.CallExpr); !call { // the file's own value
+				src = newSource(name, text[:last.start]+blank(text[last.start:last.end])+text[last.end:])
+			}
+		}
+	}
+	return n.plan(src.withTail("--call", expr), rankMode)
 }
 
 func (n *Notebook) plan(src *source, mode mode) (*Plan, error) {

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"runtime"
 	"strings"
+
+	"github.com/gorovod/gorovod/interp/internal/stdlib"
 )
 
 // This file applies go/types to a cell. It is done in two steps, because of what a notebook adds to Go: `x := f()` at
@@ -90,7 +92,7 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 		},
 	}
 	conf := types.Config{
-		GoVersion:                goVersion,
+		GoVersion:                GoVersion,
 		Importer:                 n.imp,
 		Sizes:                    types.SizesFor("gc", runtime.GOARCH),
 		DisableUnusedImportCheck: true,
@@ -104,8 +106,8 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 	return v
 }
 
-// goVersion is the language of a cell.
-const goVersion = "go1.26"
+// GoVersion is the language of a cell.
+const GoVersion = stdlib.GoVersion
 
 func (n *Notebook) importDecl(name, path string) ast.Decl {
 	spec := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", path)}}

@@ -44,3 +44,6 @@ func stdByName(name string) []string {
 	}
 	return stdlib.ByName(name)
 }
+
+// StandardPackages is the number of packages of the standard library that a cell can import.
+func StandardPackages() int { return len(stdlib.Packages()) }

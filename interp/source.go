@@ -16,6 +16,20 @@ type source struct {
 	name  string // how messages call it: cell[3], sim.go
 	text  string
 	lines []int // offset of each line's first byte
+	tail  *tail
+}
+
+// tail is a part at the end of a source that the user gave apart from it, as --call gives an expression.
+type tail struct {
+	source
+	from int // offset of its first byte
+}
+
+// withTail adds a text, which has places of its own.
+func (s *source) withTail(name, text string) *source {
+	out := newSource(s.name, s.text+"\n"+text)
+	out.tail = &tail{*newSource(name, text), len(s.text) + 1}
+	return out
 }
 
 func newSource(name, text string) *source {
@@ -30,6 +44,9 @@ func newSource(name, text string) *source {
 
 // position gives the place of an offset, lines and columns counted from 1, columns in bytes as Go's tools count them.
 func (s *source) position(offset int) Position {
+	if s.tail != nil && offset >= s.tail.from {
+		return s.tail.position(offset - s.tail.from)
+	}
 	offset = max(0, min(offset, len(s.text)))
 	line := sort.SearchInts(s.lines, offset+1) - 1
 	return Position{Source: s.name, Line: line + 1, Column: offset - s.lines[line] + 1}
@@ -170,6 +187,9 @@ func (e *CheckError) sorted() *CheckError {
 
 // caret draws the line of a place with a caret under the column, tabs kept so that both lines agree.
 func caret(src *source, pos Position) string {
+	if src.tail != nil && pos.Source == src.tail.name {
+		src = &src.tail.source
+	}
 	line := src.line(pos.Line)
 	if strings.TrimSpace(line) == "" {
 		return ""
