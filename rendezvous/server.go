@@ -80,9 +80,7 @@ type Server struct {
 	canceled   chan struct{} // closed once cancelReason is set
 	reason     string
 
-	mu       sync.Mutex
-	closing  bool
-	handlers sync.WaitGroup // one for each request; Add under mu and not when closing
+	conns    sync.WaitGroup // one for each connection, until its goroutine ends
 	serving  chan error     // the end of http.Serve
 	closed   sync.Once
 	closeErr error
@@ -184,6 +182,7 @@ func newServer(cfg Config, lim limits) (*Server, error) {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 		ConnContext:       withConn,
+		ConnState:         s.count,
 	}
 	return s, nil
 }
@@ -245,17 +244,14 @@ func (s *Server) Cancel(reason string) {
 }
 
 // Close ends the server: it takes no more requests, lets answers that are
-// under way go out, closes all connections and waits for all handlers. What a
-// rank is still sending is lost.
+// under way go out, closes all connections and waits until all of their
+// goroutines have ended. What a rank is still sending is lost.
 func (s *Server) Close() error {
 	s.closed.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
 }
 
 func (s *Server) close() error {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
 	// The ends of the control connections and of waits for keys.
 	s.stop()
 	s.gate.closePending()
@@ -266,8 +262,9 @@ func (s *Server) close() error {
 		// Somebody is in the middle of a body; it is cut off.
 		err = s.http.Close()
 	}
-	s.handlers.Wait()
-	if end := <-s.serving; !errors.Is(end, http.ErrServerClosed) {
+	end := <-s.serving
+	s.conns.Wait()
+	if !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
 	accepted, evicted := s.gate.counts()
@@ -278,28 +275,21 @@ func (s *Server) close() error {
 	return nil
 }
 
-// enter counts a request in; it reports false when the server is closing.
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return false
+// count follows a connection. Handlers run in its goroutine, so when the last
+// connection has ended the last handler has too.
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+	case http.StateClosed:
+		s.conns.Done()
 	}
-	s.handlers.Add(1)
-	return true
 }
 
-// guard stands before all routes: it counts the request, looks for the token
-// and, only with it, lets the request go on to its route.
+// guard stands before all routes: it looks for the token and, only with it,
+// lets the request go on to its route.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.enter() {
-			p := problemf(http.StatusServiceUnavailable, "the run is over")
-			p.hangUp = true
-			p.write(w)
-			return
-		}
-		defer s.handlers.Done()
 		if !s.id.authorized(r) {
 			s.log.Debug("request without the run's token", "method", r.Method, "remote", r.RemoteAddr)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="gorovod"`)
