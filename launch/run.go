@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/gorovod/gorovod/interp"
 	"github.com/gorovod/gorovod/rendezvous"
+	"github.com/gorovod/gorovod/value"
 	"github.com/gorovod/gorovod/worker"
 )
 
@@ -22,6 +26,33 @@ const (
 	agentGrace = 2 * time.Second
 )
 
+// Run runs a Program on the ranks that the options ask for and returns what each of them returns, by rank. It returns
+// when every process that it has started is gone.
+//
+// The error is a *UsageError when the options were refused and nothing was started, a *RunError when a rank failed,
+// a *TimeoutError, or wraps the cause of the context's end. With an *OutputError the results are there and whole.
+func Run(ctx context.Context, p *interp.Program, o Options) ([]Result, error) {
+	if p == nil {
+		return nil, errNoProgram
+	}
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	if o.DryRun {
+		text, err := Plan(p, o)
+		if err == nil {
+			_, err = io.WriteString(o.Stdout, text)
+		}
+		return nil, err
+	}
+	program, err := p.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("encode the program %s: %w", p.Name, err)
+	}
+	return execute(ctx, program, o)
+}
+
 // Result is what one rank returned.
 type Result struct {
 	Rank     int
@@ -29,6 +60,22 @@ type Result struct {
 	PID      int
 	Value    []byte        // as package value encodes it; empty when the Program returns nothing
 	Duration time.Duration // from when it began to evaluate until its result was here
+}
+
+// Decode reads the value into a variable of its type, given by a pointer. It is for values whose types this program
+// knows too, such as []float64; a notebook reads the others.
+func (r Result) Decode(into any) error {
+	if len(r.Value) == 0 {
+		return fmt.Errorf("decode the result of rank %d: the program returned nothing", r.Rank)
+	}
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return fmt.Errorf("decode the result of rank %d: into must be a pointer to a variable, not %T", r.Rank, into)
+	}
+	if err := value.Unmarshal(r.Value, v, value.Options{}); err != nil {
+		return fmt.Errorf("decode the result of rank %d as %v: %w", r.Rank, v.Type().Elem(), err)
+	}
+	return nil
 }
 
 // run is one call of Run: the driver's side of everything.

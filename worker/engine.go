@@ -23,14 +23,8 @@ type Evaluator interface {
 	Eval(ctx context.Context, unit []byte) ([]byte, error)
 	// Encode encodes the values of variables.
 	Encode(ctx context.Context, names []string) ([][]byte, error)
-	// Bind makes a variable of values that ranks returned.
-	Bind(ctx context.Context, b Binding, parts [][]byte) error
-}
-
-// Binding says what Evaluator.Bind is to declare.
-type Binding struct {
-	Name string // the variable
-	Type []byte // what interp needs to know of the elements' type
+	// Bind gives a variable, a slice, the values that ranks returned, one element for each part.
+	Bind(ctx context.Context, name string, parts [][]byte) error
 }
 
 // Surroundings is what a process offers to the code that it evaluates.

@@ -35,6 +35,14 @@ func Executable(asked string) (string, error) {
 	return path, nil
 }
 
+// Commands tells, for people, the commands that a run starts on this machine.
+func Commands(executable string) []string {
+	return []string{
+		executable + " " + roleAgent + "    (once; its job, with the secrets, comes on standard input)",
+		executable + " " + roleWorker + "   (once for each rank; its place comes from the agent)",
+	}
+}
+
 // AgentProcess is a running agent, as the driver sees it.
 type AgentProcess struct {
 	process *child.Child

@@ -156,6 +156,6 @@ func (n *notebook) Encode(_ context.Context, names []string) ([][]byte, error) {
 	return n.e.Encode(names)
 }
 
-func (n *notebook) Bind(_ context.Context, b Binding, parts [][]byte) error {
-	return n.e.Bind(b.Name, parts)
+func (n *notebook) Bind(_ context.Context, name string, parts [][]byte) error {
+	return n.e.Bind(name, parts)
 }

@@ -25,6 +25,9 @@ const (
 // capable is what this process is: one whose executable can be started as a worker.
 var capable atomic.Bool
 
+// Main makes the running executable one that can be started as a worker of Go programs: Serve with Interpreter.
+func Main() { Serve(Interpreter()) }
+
 // Serve makes the running executable one that can be started as a worker. It has to be called first thing in main:
 // when the process was started as an agent, a worker or a session, it does that work with the given engine and
 // never returns; otherwise it returns at once.

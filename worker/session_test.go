@@ -101,7 +101,7 @@ func TestASessionAsks(t *testing.T) {
 func TestValuesGoIntoASessionAndComeBack(t *testing.T) {
 	s, _ := startSession(t)
 	parts := [][]byte{bytes.Repeat([]byte{1}, 40<<20), []byte("end")}
-	if err := s.Bind(t.Context(), worker.Binding{Name: "x"}, parts); err != nil {
+	if err := s.Bind(t.Context(), "x", parts); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Encode(t.Context(), []string{"x", "x"})

@@ -205,7 +205,7 @@ func (e *evaluator) Encode(_ context.Context, names []string) ([][]byte, error) 
 }
 
 // Bind keeps the parts, one behind the other.
-func (e *evaluator) Bind(_ context.Context, b worker.Binding, parts [][]byte) error {
-	e.values[b.Name] = bytes.Join(parts, nil)
+func (e *evaluator) Bind(_ context.Context, name string, parts [][]byte) error {
+	e.values[name] = bytes.Join(parts, nil)
 	return nil
 }
