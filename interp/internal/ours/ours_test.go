@@ -142,7 +142,6 @@ func TestInterpretedValues(t *testing.T) {
 	for _, test := range []struct{ code, form, want string }{
 		{`display.Auto(H{"x"})`, "text/html", "<b>x</b>"},
 		{`display.Any("", H{"x"})`, "text/html", "<b>x</b>"},
-		{`display.Auto(H{"x"})`, "text/plain", "{x}"},
 		{`display.Auto(S{H{"x"}})`, "text/html", "<b>x</b>"},
 		{`display.Auto(S{H{"x"}})`, "text/plain", "text of x"},
 		{`display.Auto(&r)`, "text/markdown", "# 7"},
