@@ -1,10 +1,13 @@
 package interp
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/types"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -16,6 +19,7 @@ type Plan struct {
 
 	n       *Notebook
 	p       *prepared
+	closure *closure
 	program *Program
 	vars    []*entity
 }
@@ -62,7 +66,7 @@ func (n *Notebook) plan(src *source, mode mode) (*Plan, error) {
 	if err := c.refusals(); err != nil {
 		return nil, err
 	}
-	plan := &Plan{n: n, p: p, Warnings: p.warnings(), vars: c.vars}
+	plan := &Plan{n: n, p: p, Warnings: p.warnings(), closure: c, vars: c.vars}
 	plan.program = c.program()
 	return plan, nil
 }
@@ -81,12 +85,44 @@ func (p *Plan) Program(values [][]byte) (*Program, error) {
 	if len(values) != len(p.vars) {
 		return nil, fmt.Errorf("%s captures %d variables, %d values were given", p.program.Name, len(p.vars), len(values))
 	}
+	if err := p.addDynamicTypes(values); err != nil {
+		return nil, err
+	}
 	prog := *p.program
 	prog.Captured = append([]Captured(nil), p.program.Captured...)
 	for i := range values {
 		prog.Captured[i].Value = values[i]
 	}
 	return &prog, nil
+}
+
+// addDynamicTypes adds the types that only the values name: those of what interfaces hold.
+func (p *Plan) addDynamicTypes(values [][]byte) error {
+	p.n.mu.Lock()
+	defer p.n.mu.Unlock()
+	added := false
+	for _, name := range slices.Sorted(maps.Keys(p.n.names)) {
+		e := p.n.names[name]
+		if e.kind != typeKind || e.hidden || p.closure.seen[name] {
+			continue
+		}
+		for i, v := range values {
+			if !bytes.Contains(v, []byte(notebookPrefix+name)) {
+				continue
+			}
+			p.closure.ref(name)
+			if len(p.closure.vars) > len(p.vars) {
+				return fmt.Errorf("variable %s holds a value of type %s, whose methods use variable %s: name %s in the cell, so that it travels too",
+					p.vars[i].name, name, p.closure.vars[len(p.vars)].name, p.closure.vars[len(p.vars)].name)
+			}
+			added = true
+			break
+		}
+	}
+	if added {
+		p.program = p.closure.program()
+	}
+	return nil
 }
 
 // Result gives the Go type of a rank's value, "" if it gives none.
@@ -304,7 +340,7 @@ func (c *closure) program() *Program {
 	if len(vars)+len(types) > 0 {
 		e.setup("setup"+sep, vars, types)
 	}
-	e.body(cellName, p.code, true)
+	e.body(cellName, p.code)
 	u := e.unit(p.src.name, "program.go")
 	u.Body = cellName
 	if len(vars)+len(types) > 0 {

@@ -77,7 +77,7 @@ func (c *Cell) emit() *Unit {
 	if len(vars)+len(types) > 0 {
 		e.setup("setup"+sep+id, vars, types)
 	}
-	e.body(cellName+id, p.code, false)
+	e.body(cellName+id, p.code)
 	u := e.unit(p.src.name, "unit"+id+".go")
 	u.Body = cellName + id
 	if len(vars)+len(types) > 0 {

@@ -109,11 +109,8 @@ func (e *emitter) setup(name string, vars [][2]string, types []string) {
 }
 
 // body writes the cell's statements as a function.
-func (e *emitter) body(name string, code []piece, usesError bool) {
+func (e *emitter) body(name string, code []piece) {
 	e.printf("func %s() { %s.Enter(); defer %s.Leave()\n", name, rtName, rtName)
-	if usesError {
-		e.printf(" var %s error; _ = %s; ", errorName, errorName)
-	}
 	e.pieces(code)
 	e.printf("\n}\n")
 }

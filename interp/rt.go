@@ -74,18 +74,6 @@ func (e *Evaluator) shown(vs []any) {
 	}
 }
 
-// plainText writes the values as the notebook shows them: one as fmt does, several as a tuple.
-func plainText(vs []any) string {
-	if len(vs) == 1 {
-		return fmt.Sprint(vs[0])
-	}
-	parts := make([]string, len(vs))
-	for i, v := range vs {
-		parts[i] = fmt.Sprint(v)
-	}
-	return "(" + strings.Join(parts, ", ") + ")"
-}
-
 func (e *Evaluator) rich(mime string, v any) {
 	e.addRich(map[string]any{mime: v}, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // rtName is the name by which lowered code reaches the evaluator's runtime, rtPath its import path.
@@ -289,40 +290,34 @@ func (l *lowering) give(exprs []ast.Expr, forRank bool, self int) []piece {
 }
 
 func (l *lowering) giveRank(exprs []ast.Expr, r *result, self int) []piece {
-	var left, shown []piece
+	// Temporaries first: yaegi mistakes an assignment to several fields at once.
+	var names []string
 	for i := range r.width {
-		name := resultName
+		names = append(names, "v"+sep+itoa(i))
+	}
+	left := names
+	if r.err {
+		left = append(left, errorName+"0")
+	}
+	out := append([]piece{made("{ %s := ", strings.Join(left, ", "))}, l.list(exprs, self)...)
+	for i, name := range names {
+		out = append(out, made("; "), piece{ref: resultName})
 		if r.width > 1 {
-			name += ".V" + itoa(i)
-			if i > 0 {
-				left, shown = append(left, made(", ")), append(shown, made(", "))
-			}
+			out = append(out, made(".V%d", i))
 		}
-		left, shown = append(left, piece{ref: resultName}), append(shown, piece{ref: resultName})
-		if r.width > 1 {
-			left, shown = append(left, made(".V%d", i)), append(shown, made(".V%d", i))
-		}
+		out = append(out, made(" = %s", name))
 	}
 	if r.err {
-		if r.width > 0 {
-			left = append(left, made(", "))
-		}
-		left = append(left, made("%s", errorName))
-	}
-	out := append(left, made(" = "))
-	out = append(out, l.list(exprs, self)...)
-	if r.err {
-		out = append(out, made("; %s.Fail(%s)", rtName, errorName))
+		out = append(out, made("; %s.Fail(%s0)", rtName, errorName))
 	}
 	if r.width == 0 {
-		return out
+		return append(out, made(" }"))
 	}
 	out = append(out, made("; "))
 	if r.width == 1 {
-		out = append(out, l.rich(r.t, resultName)...)
+		out = append(out, l.rich(r.t, names[0])...)
 	}
-	out = append(out, made("%s.Show(", rtName))
-	return append(append(out, shown...), made(")"))
+	return append(out, made("%s.Show(%s) }", rtName, strings.Join(names, ", ")))
 }
 
 // renderers are the methods by which a value shows itself in a notebook.
