@@ -31,6 +31,9 @@ func (f RankFailure) String() string {
 func (f RankFailure) what() string {
 	switch f.Kind {
 	case rendezvous.FailurePanic:
+		if f.Goroutine != "" {
+			return "panicked in a goroutine: " + f.Message
+		}
 		return "panicked: " + f.Message
 	case rendezvous.FailureError:
 		return "failed: " + f.Message
@@ -59,9 +62,6 @@ func (e *RunError) Error() string {
 	b.WriteString(root.String())
 	for _, f := range root.Stack {
 		fmt.Fprintf(&b, "\n    %s", formatFrame(f))
-	}
-	if root.Goroutine != "" {
-		fmt.Fprintf(&b, "\n    in goroutine %s", root.Goroutine)
 	}
 	if root.LastOutput != "" {
 		b.WriteString("\nits last lines on standard error:")

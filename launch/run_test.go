@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/gorovod/gorovod/interp"
 	"github.com/gorovod/gorovod/rendezvous"
 	"github.com/gorovod/gorovod/worker"
 	"github.com/gorovod/gorovod/worker/workertest"
@@ -27,9 +29,19 @@ import (
 
 const driverVar = "LAUNCH_TEST_DRIVER"
 
+// engine evaluates acts, which the tests give, and Programs, which the examples do.
+type engine struct{ workertest.Engine }
+
+func (e engine) Program(ctx context.Context, program []byte, s worker.Surroundings) ([]byte, *rendezvous.Failure) {
+	if _, err := interp.UnmarshalProgram(program); err == nil {
+		return worker.Interpreter().Program(ctx, program, s)
+	}
+	return e.Engine.Program(ctx, program, s)
+}
+
 // TestMain lets the test binary be the workers, and a driver that a test can kill.
 func TestMain(m *testing.M) {
-	worker.Serve(workertest.Engine{})
+	worker.Serve(engine{})
 	if program := os.Getenv(driverVar); program != "" {
 		o, err := Options{NumProc: 2}.checked()
 		if err == nil {
@@ -45,19 +57,21 @@ func TestMain(m *testing.M) {
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	want string
+	want []string
 	seen chan struct{}
 }
 
-func expect(want string) *output { return &output{want: want, seen: make(chan struct{})} }
+// expect makes a writer that closes seen when each of the texts has come.
+func expect(want ...string) *output { return &output{want: want, seen: make(chan struct{})} }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.text.Write(p)
-	if o.want != "" && strings.Contains(o.text.String(), o.want) {
+	left := len(o.want)
+	o.want = slices.DeleteFunc(o.want, func(want string) bool { return strings.Contains(o.text.String(), want) })
+	if left > 0 && len(o.want) == 0 {
 		close(o.seen)
-		o.want = ""
 	}
 	return len(p), nil
 }
@@ -72,10 +86,10 @@ func (o *output) String() string {
 func perform(ctx context.Context, t *testing.T, program string, o Options) ([]Result, error) {
 	t.Helper()
 	if o.Stdout == nil {
-		o.Stdout = expect("")
+		o.Stdout = expect()
 	}
 	if o.Stderr == nil {
-		o.Stderr = expect("")
+		o.Stderr = expect()
 	}
 	o, err := o.checked()
 	if err != nil {
@@ -328,7 +342,7 @@ func TestAnExecutableThatIsNoWorker(t *testing.T) {
 
 func TestOutputArrivesWhole(t *testing.T) {
 	const each = 10 << 20
-	out := expect("")
+	out := expect()
 	dir := t.TempDir()
 	_, err := perform(t.Context(), t, fmt.Sprintf("flood %d", each), Options{NumProc: 4, Stdout: out, OutputDir: dir})
 	if err != nil {
@@ -365,7 +379,7 @@ func TestOutputModes(t *testing.T) {
 		{OutputRoot, "a1\n", "a2\n", ""},
 	} {
 		t.Run(string(tc.mode), func(t *testing.T) {
-			out, errs := expect(""), expect("")
+			out, errs := expect(), expect()
 			shown := ""
 			_, err := perform(t.Context(), t, program, Options{
 				NumProc: 2, Output: tc.mode, Stdout: out, Stderr: errs,
@@ -383,7 +397,7 @@ func TestOutputModes(t *testing.T) {
 }
 
 func TestRawBytesPass(t *testing.T) {
-	out := expect("")
+	out := expect()
 	if _, err := perform(t.Context(), t, `bytes "\xff\x00\r\nno end"`, Options{Output: OutputRaw, Stdout: out}); err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +407,7 @@ func TestRawBytesPass(t *testing.T) {
 }
 
 func TestAPictureComesBehindTheLinesBefore(t *testing.T) {
-	out := expect("")
+	out := expect()
 	var at []string
 	_, err := perform(t.Context(), t, "print one; begin half; display {}; print two", Options{Stdout: out, Observer: func(e Event) {
 		if e.Display != nil {
@@ -452,7 +466,7 @@ func TestEnvironmentOfTheWorkers(t *testing.T) {
 }
 
 func TestTheTokenIsInNoArgumentList(t *testing.T) {
-	out := expect("[1] on")
+	out := expect("[0] on", "[1] on")
 	ctx, cancel := context.WithCancel(t.Context())
 	var found []string
 	looked := make(chan struct{})
@@ -483,7 +497,7 @@ func TestTheTokenIsInNoArgumentList(t *testing.T) {
 func TestNothingIsLeftOfAKilledDriver(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), driverVar+"=spawn; print on; sleep")
-	out := expect("[1] on")
+	out := expect("[0] on", "[1] on")
 	cmd.Stdout = out
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {

@@ -95,7 +95,10 @@ var failureKinds = map[interp.FailureKind]string{
 }
 
 func failure(f *interp.Failure) *rendezvous.Failure {
-	out := &rendezvous.Failure{Kind: failureKinds[f.Kind], Message: f.Headline(), ExitCode: f.ExitCode}
+	out := &rendezvous.Failure{Kind: failureKinds[f.Kind], Message: f.Message, ExitCode: f.ExitCode}
+	if f.Goroutine {
+		out.Goroutine = "one that the code had started"
+	}
 	for _, fr := range f.Stack {
 		out.Stack = append(out.Stack, rendezvous.Frame{Func: fr.Func, File: fr.Source, Line: fr.Line, Column: fr.Column})
 	}
