@@ -91,6 +91,7 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 			Scopes:     map[ast.Node]*types.Scope{},
 		},
 	}
+	n.insertGlobals(v.pkg, file)
 	conf := types.Config{
 		GoVersion:                GoVersion,
 		Importer:                 n.imp,
@@ -108,6 +109,52 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 
 // GoVersion is the language of a cell.
 const GoVersion = stdlib.GoVersion
+
+// useGlobal makes the checker know a global, if there is one of that name. It is read when a cell first names it.
+func (n *Notebook) useGlobal(name string) {
+	path, ok := globals[name]
+	if !ok || n.globals[name] != nil {
+		return
+	}
+	if pkg, err := n.imp.Import(path); err == nil {
+		n.globals[name] = pkg.Scope().Lookup(name)
+	}
+}
+
+// insertGlobals puts the globals into the scope of a package to be checked, but for those whose names it declares.
+// They are there as by a dot import, and lowered as such.
+func (n *Notebook) insertGlobals(pkg *types.Package, file *ast.File) {
+	if len(n.globals) == 0 {
+		return
+	}
+	declared := map[string]bool{}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			declared[d.Name.Name] = declared[d.Name.Name] || d.Recv == nil
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ImportSpec:
+					if spec.Name != nil {
+						declared[spec.Name.Name] = true
+					}
+				case *ast.TypeSpec:
+					declared[spec.Name.Name] = true
+				case *ast.ValueSpec:
+					for _, id := range spec.Names {
+						declared[id.Name] = true
+					}
+				}
+			}
+		}
+	}
+	for name, object := range n.globals {
+		if !declared[name] {
+			pkg.Scope().Insert(object)
+		}
+	}
+}
 
 func (n *Notebook) importDecl(name, path string) ast.Decl {
 	spec := &ast.ImportSpec{Path: &ast.BasicLit{Kind: token.STRING, Value: fmt.Sprintf("%q", path)}}

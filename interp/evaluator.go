@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"runtime/debug"
@@ -18,7 +19,6 @@ import (
 
 	yaegi "github.com/traefik/yaegi/interp"
 
-	"github.com/gorovod/gorovod/interp/internal/stdlib"
 	"github.com/gorovod/gorovod/value"
 )
 
@@ -35,6 +35,7 @@ type Evaluator struct {
 	trace   trace
 	show    reflect.Value // the runtime's Show, one value so that yaegi knows it again
 	args    []string
+	stdin   Reader
 	current atomic.Pointer[run]
 }
 
@@ -61,6 +62,10 @@ func NewEvaluator(c EvaluatorConfig) (*Evaluator, error) {
 		types:  map[string]reflect.Type{},
 		units:  map[string]*Unit{},
 		loaded: map[string]bool{},
+	}
+	e.stdin = c.Stdin
+	if e.stdin == nil {
+		e.stdin = os.Stdin
 	}
 	e.args = append([]string{"gorovod"}, c.Args...)
 	e.yaegi = yaegi.New(yaegi.Options{Stderr: io.Discard, Args: e.args, Unrestricted: true})
@@ -202,29 +207,32 @@ func (e *Evaluator) refusal(u *Unit, err error) *Failure {
 // load gives yaegi the packages that a Unit imports.
 func (e *Evaluator) load(paths []string) error {
 	for _, path := range paths {
-		for _, p := range append([]string{path}, stdlib.Needs(path)...) {
-			if e.loaded[p] {
-				continue
-			}
-			symbols, ok := stdlib.Symbols(p)
-			if !ok {
-				if p != path {
-					continue
-				}
-				return fmt.Errorf("package %s is not supported by the interpreter", path)
-			}
-			e.loaded[p] = true
-			if err := e.use(symbols); err != nil {
+		_, needs, ok := symbols(path)
+		if !ok {
+			return fmt.Errorf("package %s is not supported by the interpreter", path)
+		}
+		for _, p := range append([]string{path}, needs...) {
+			if err := e.loadPackage(p); err != nil {
 				return err
-			}
-			if over := e.overrides(p); over != nil {
-				if err := e.use(over); err != nil {
-					return err
-				}
 			}
 		}
 	}
 	return e.loadWrappers()
+}
+
+func (e *Evaluator) loadPackage(path string) error {
+	table, _, ok := symbols(path)
+	if !ok || e.loaded[path] {
+		return nil
+	}
+	e.loaded[path] = true
+	if err := e.use(table); err != nil {
+		return err
+	}
+	if over := e.overrides(path); over != nil {
+		return e.use(over)
+	}
+	return nil
 }
 
 // use gives symbols to yaegi under a spelling of their path by which it does not recognise the standard library, whose

@@ -7,8 +7,6 @@ import (
 	"go/types"
 	"sort"
 	"strings"
-
-	"github.com/gorovod/gorovod/interp/internal/stdlib"
 )
 
 // lowering rewrites checked code into what the evaluator runs. It works on the text of a fragment by edits: each edit
@@ -264,10 +262,11 @@ func (l *lowering) ident(id *ast.Ident) {
 	if obj.Pkg() == nil || obj.Parent() != obj.Pkg().Scope() {
 		return
 	}
-	if obj.Pkg() != l.v.pkg { // by a dot import
+	if obj.Pkg() != l.v.pkg { // by a dot import, or a global
 		l.supported(id, obj)
 		l.edit(id, func(int) []piece {
-			return []piece{{ref: importRef + obj.Pkg().Path()}, {text: "." + id.Name, src: l.frag.src, off: l.frag.offset(id.Pos())}}
+			return []piece{{ref: importRef + obj.Pkg().Path()},
+				{text: "." + id.Name, src: l.frag.src, off: l.frag.offset(id.Pos()), dep: id.Name}}
 		})
 		return
 	}
@@ -341,8 +340,7 @@ func (l *lowering) selector(s *ast.SelectorExpr) (pkg *ast.Ident, ok bool) {
 }
 
 func (l *lowering) supported(at ast.Node, obj types.Object) {
-	path := obj.Pkg().Path()
-	if _, ours := ourPaths[path]; ours || stdlib.Has(path, obj.Name()) {
+	if hasSymbol(obj.Pkg().Path(), obj.Name()) {
 		return
 	}
 	l.errs.add(l.frag.src, l.frag.offset(at.Pos()), "%s.%s is not supported by the interpreter", obj.Pkg().Name(), obj.Name())
@@ -350,6 +348,7 @@ func (l *lowering) supported(at ast.Node, obj types.Object) {
 
 // call keeps recover's value known to the runtime, and sends println where a program's would go.
 func (l *lowering) call(c *ast.CallExpr) {
+	l.stdin(c)
 	id, ok := ast.Unparen(c.Fun).(*ast.Ident)
 	if !ok {
 		return

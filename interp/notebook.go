@@ -65,6 +65,7 @@ type Notebook struct {
 	used     map[string]bool    // names that the evaluator has seen
 	counter  int
 	helpers  []ast.Decl
+	globals  map[string]types.Object // those of the globals that some cell has named
 	lastCell string
 }
 
@@ -77,6 +78,7 @@ func NewNotebook() *Notebook {
 		imports: map[string]string{},
 		dots:    map[string]bool{},
 		used:    map[string]bool{},
+		globals: map[string]types.Object{},
 	}
 	n.imp = newPackages()
 	// tuple stands in the checked code for a list of expressions, which Go has no statement for.
@@ -127,7 +129,7 @@ func (n *Notebook) newName(name string) string {
 
 // reserved names mean something of their own to the evaluator.
 func reserved(name string) bool {
-	return name == "main" || name == "init" || name == "_" || types.Universe.Lookup(name) != nil || len(stdByName(name)) > 0
+	return name == "main" || name == "init" || name == "_" || types.Universe.Lookup(name) != nil || len(pathsByName(name)) > 0
 }
 
 // refs gives the names that a declaration's lowered code uses.

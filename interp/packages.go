@@ -4,17 +4,11 @@ import (
 	"fmt"
 	"go/types"
 
+	yaegi "github.com/traefik/yaegi/interp"
+
+	"github.com/gorovod/gorovod/interp/internal/ours"
 	"github.com/gorovod/gorovod/interp/internal/stdlib"
 )
-
-// The packages of ours that a cell can use, by the paths that it can use for them.
-var ourPaths = map[string]string{
-	"display": "github.com/gorovod/gorovod/display",
-	"hvd":     "github.com/gorovod/gorovod/hvd",
-	"github.com/gopherdata/gophernotes/display": "github.com/gorovod/gorovod/display",
-	"github.com/gorovod/gorovod/display":        "github.com/gorovod/gorovod/display",
-	"github.com/gorovod/gorovod/hvd":            "github.com/gorovod/gorovod/hvd",
-}
 
 // packages knows the types of what a cell can import: the standard library, display and hvd.
 type packages struct {
@@ -30,6 +24,9 @@ func (p *packages) Import(path string) (*types.Package, error) {
 	if why := stdlib.Unsupported(path); why != "" {
 		return nil, fmt.Errorf("%s is not supported by the interpreter: %s", path, why)
 	}
+	if full := ours.Path(path); full != "" {
+		return ours.Import(p.std, full)
+	}
 	pkg, err := p.std.Import(path)
 	if err != nil {
 		return nil, fmt.Errorf("package %s is not known: a cell can import the standard library, display and hvd", path)
@@ -37,13 +34,28 @@ func (p *packages) Import(path string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// stdByName gives the paths of the packages that a cell may name without importing them, the likeliest first.
-func stdByName(name string) []string {
-	if name == "display" || name == "hvd" {
-		return []string{name}
+// pathsByName gives the paths of the packages that a cell may name without importing them, the likeliest first.
+func pathsByName(name string) []string {
+	if path := ours.ByName(name); path != "" {
+		return []string{path}
 	}
 	return stdlib.ByName(name)
 }
+
+// hasSymbol tells whether the evaluator has a member of a package.
+func hasSymbol(path, name string) bool { return ours.Has(path, name) || stdlib.Has(path, name) }
+
+// symbols gives what the evaluator takes for a package, and the other packages that it then needs.
+func symbols(path string) (table yaegi.Exports, needs []string, ok bool) {
+	if table, ok = ours.Symbols(path); ok {
+		return table, ours.Needs(path), true
+	}
+	table, ok = stdlib.Symbols(path)
+	return table, stdlib.Needs(path), ok
+}
+
+// globals are the functions that a cell can use as if it had declared them, with the packages that they are from.
+var globals = map[string]string{"Display": ours.Module + "display"}
 
 // StandardPackages is the number of packages of the standard library that a cell can import.
 func StandardPackages() int { return len(stdlib.Packages()) }

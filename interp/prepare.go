@@ -150,12 +150,12 @@ func (n *Notebook) resolveImports(p *prepared) error {
 		}
 		switch is.name {
 		case "":
-			p.imports[pkg.Name()] = is.path
+			p.imports[pkg.Name()] = pkg.Path()
 		case ".":
-			p.dots[is.path] = true
+			p.dots[pkg.Path()] = true
 		case "_": // linked in, its init has run
 		default:
-			p.imports[is.name] = is.path
+			p.imports[is.name] = pkg.Path()
 		}
 	}
 	if len(errs.Diagnostics) > 0 {
@@ -170,7 +170,7 @@ func (n *Notebook) resolveImports(p *prepared) error {
 	return nil
 }
 
-// autoImport adds the standard packages that the cell names and nothing declares.
+// autoImport adds the packages that the cell names and nothing declares, and makes the globals known that it uses.
 func (n *Notebook) autoImport(p *prepared) {
 	declared := map[string]bool{}
 	for _, d := range p.decls {
@@ -188,6 +188,9 @@ func (n *Notebook) autoImport(p *prepared) {
 		unresolved := map[*ast.Ident]bool{}
 		for _, id := range f.Unresolved {
 			unresolved[id] = true
+			if !p.program {
+				n.useGlobal(id.Name)
+			}
 		}
 		ast.Inspect(f, func(node ast.Node) bool {
 			sel, ok := node.(*ast.SelectorExpr)
@@ -218,7 +221,7 @@ func (n *Notebook) autoImport(p *prepared) {
 
 // choose picks the package of a name that has all the members used, the likeliest one if none has.
 func (n *Notebook) choose(name string, members map[string]bool) string {
-	paths := stdByName(name)
+	paths := pathsByName(name)
 	for _, path := range paths {
 		pkg, err := n.imp.Import(path)
 		if err != nil {

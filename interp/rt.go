@@ -11,6 +11,7 @@ import (
 
 	yaegi "github.com/traefik/yaegi/interp"
 
+	"github.com/gorovod/gorovod/interp/internal/ours"
 	"github.com/gorovod/gorovod/interp/internal/stdlib"
 )
 
@@ -28,6 +29,7 @@ func (e *Evaluator) runtime() yaegi.Exports {
 		"RichMap":   reflect.ValueOf(e.richMap),
 		"Fail":      reflect.ValueOf(e.returned),
 		"Panicked":  reflect.ValueOf(e.goroutinePanicked),
+		"Stdin":     reflect.ValueOf(&e.stdin).Elem(),
 		"Recovered": reflect.ValueOf(e.recovered),
 		"Print":     reflect.ValueOf(func(v ...any) { printTo(v, "", "") }),
 		"Println":   reflect.ValueOf(func(v ...any) { printTo(v, " ", "\n") }),
@@ -68,10 +70,11 @@ func (e *Evaluator) shown(vs []any) {
 	for mime, v := range r.rich {
 		bundle[mime] = v
 	}
-	r.bundle, r.rich = bundle, nil
 	if r.meta == nil {
 		r.meta = meta
 	}
+	r.bundle, r.meta = portable(bundle, r.meta)
+	r.rich = nil
 }
 
 func (e *Evaluator) rich(mime string, v any) {
@@ -245,6 +248,9 @@ func (e *Evaluator) wrappers() yaegi.Exports {
 	}
 	own := map[reflect.Value][]reflect.Type{}
 	for k, v := range all {
+		own[k] = v
+	}
+	for k, v := range ours.MapTypes() {
 		own[k] = v
 	}
 	own[e.showFunc()] = all[reflect.ValueOf(fmt.Println)]

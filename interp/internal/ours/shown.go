@@ -1,7 +1,6 @@
 package ours
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/gorovod/gorovod/display"
@@ -29,8 +28,3 @@ func MapTypes() map[reflect.Value][]reflect.Type {
 
 // printedWrapper is a wrapper and its sibling for a value that also has a String method.
 type printedWrapper struct{ plain, printed any }
-
-// format prints the wrapped value in place of the wrapper, for the text form beside what the value shows.
-func format(f fmt.State, verb rune, value any) {
-	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
-}

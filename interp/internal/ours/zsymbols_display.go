@@ -95,8 +95,8 @@ type wrap_github_com_gorovod_gorovod_display_HTMLer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_HTMLer) HTML() string { return w.WHTML() }
 
-func (w wrap_github_com_gorovod_gorovod_display_HTMLer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_HTMLer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, w.WHTML())
 }
 
 // wrap_github_com_gorovod_gorovod_display_HTMLer_printed is wrap_github_com_gorovod_gorovod_display_HTMLer for a value that also has a String method.
@@ -118,8 +118,8 @@ type wrap_github_com_gorovod_gorovod_display_JPEGer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_JPEGer) JPEG() []byte { return w.WJPEG() }
 
-func (w wrap_github_com_gorovod_gorovod_display_JPEGer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_JPEGer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method JPEG")
 }
 
 // wrap_github_com_gorovod_gorovod_display_JPEGer_printed is wrap_github_com_gorovod_gorovod_display_JPEGer for a value that also has a String method.
@@ -141,8 +141,8 @@ type wrap_github_com_gorovod_gorovod_display_JSONer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_JSONer) JSON() map[string]any { return w.WJSON() }
 
-func (w wrap_github_com_gorovod_gorovod_display_JSONer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_JSONer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method JSON")
 }
 
 // wrap_github_com_gorovod_gorovod_display_JSONer_printed is wrap_github_com_gorovod_gorovod_display_JSONer for a value that also has a String method.
@@ -168,8 +168,8 @@ func (w wrap_github_com_gorovod_gorovod_display_JavaScripter) JavaScript() strin
 	return w.WJavaScript()
 }
 
-func (w wrap_github_com_gorovod_gorovod_display_JavaScripter) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_JavaScripter) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, w.WJavaScript())
 }
 
 // wrap_github_com_gorovod_gorovod_display_JavaScripter_printed is wrap_github_com_gorovod_gorovod_display_JavaScripter for a value that also has a String method.
@@ -195,8 +195,8 @@ type wrap_github_com_gorovod_gorovod_display_Latexer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_Latexer) Latex() string { return w.WLatex() }
 
-func (w wrap_github_com_gorovod_gorovod_display_Latexer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_Latexer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, w.WLatex())
 }
 
 // wrap_github_com_gorovod_gorovod_display_Latexer_printed is wrap_github_com_gorovod_gorovod_display_Latexer for a value that also has a String method.
@@ -218,8 +218,8 @@ type wrap_github_com_gorovod_gorovod_display_Markdowner struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_Markdowner) Markdown() string { return w.WMarkdown() }
 
-func (w wrap_github_com_gorovod_gorovod_display_Markdowner) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_Markdowner) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, w.WMarkdown())
 }
 
 // wrap_github_com_gorovod_gorovod_display_Markdowner_printed is wrap_github_com_gorovod_gorovod_display_Markdowner for a value that also has a String method.
@@ -245,8 +245,8 @@ type wrap_github_com_gorovod_gorovod_display_PDFer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_PDFer) PDF() []byte { return w.WPDF() }
 
-func (w wrap_github_com_gorovod_gorovod_display_PDFer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_PDFer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method PDF")
 }
 
 // wrap_github_com_gorovod_gorovod_display_PDFer_printed is wrap_github_com_gorovod_gorovod_display_PDFer for a value that also has a String method.
@@ -268,8 +268,8 @@ type wrap_github_com_gorovod_gorovod_display_PNGer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_PNGer) PNG() []byte { return w.WPNG() }
 
-func (w wrap_github_com_gorovod_gorovod_display_PNGer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_PNGer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method PNG")
 }
 
 // wrap_github_com_gorovod_gorovod_display_PNGer_printed is wrap_github_com_gorovod_gorovod_display_PNGer for a value that also has a String method.
@@ -291,8 +291,8 @@ type wrap_github_com_gorovod_gorovod_display_Renderer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_Renderer) Render() display.Data { return w.WRender() }
 
-func (w wrap_github_com_gorovod_gorovod_display_Renderer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_Renderer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method Render")
 }
 
 // wrap_github_com_gorovod_gorovod_display_Renderer_printed is wrap_github_com_gorovod_gorovod_display_Renderer for a value that also has a String method.
@@ -316,8 +316,8 @@ type wrap_github_com_gorovod_gorovod_display_SVGer struct {
 
 func (w wrap_github_com_gorovod_gorovod_display_SVGer) SVG() string { return w.WSVG() }
 
-func (w wrap_github_com_gorovod_gorovod_display_SVGer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_SVGer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, w.WSVG())
 }
 
 // wrap_github_com_gorovod_gorovod_display_SVGer_printed is wrap_github_com_gorovod_gorovod_display_SVGer for a value that also has a String method.
@@ -341,8 +341,8 @@ func (w wrap_github_com_gorovod_gorovod_display_SimpleRenderer) SimpleRender() d
 	return w.WSimpleRender()
 }
 
-func (w wrap_github_com_gorovod_gorovod_display_SimpleRenderer) Format(f fmt.State, verb rune) {
-	format(f, verb, w.IValue)
+func (w wrap_github_com_gorovod_gorovod_display_SimpleRenderer) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, "value shown by its method SimpleRender")
 }
 
 // wrap_github_com_gorovod_gorovod_display_SimpleRenderer_printed is wrap_github_com_gorovod_gorovod_display_SimpleRenderer for a value that also has a String method.

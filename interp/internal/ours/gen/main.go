@@ -127,7 +127,7 @@ func symbolFile(name string, t *tables.Table) ([]byte, error) {
 	}
 	for _, w := range t.Wrappers {
 		body.WriteString(w.Source())
-		fmt.Fprintf(&body, "\nfunc (w %s) Format(f fmt.State, verb rune) { format(f, verb, w.IValue) }\n", w.Name)
+		body.WriteString(text(w))
 		body.WriteString(printed(w))
 	}
 	for path, local := range t.Imports {
@@ -138,6 +138,17 @@ func symbolFile(name string, t *tables.Table) ([]byte, error) {
 	b := header(t.ImportDecl())
 	b.Write(body.Bytes())
 	return format.Source(b.Bytes())
+}
+
+// text writes a method that prints a wrapped value in place of the wrapper, for the text form beside what it shows. The
+// value itself cannot be printed: yaegi puts a struct's last field in its place.
+func text(w tables.Wrapper) string {
+	field, signature, _ := strings.Cut(strings.TrimSpace(w.Fields), " ")
+	value := fmt.Sprintf("%q", "value shown by its method "+field[1:])
+	if strings.HasSuffix(signature, "() string") {
+		value = "w." + field + "()"
+	}
+	return fmt.Sprintf("\nfunc (w %s) Format(f fmt.State, _ rune) { fmt.Fprint(f, %s) }\n", w.Name, value)
 }
 
 // printed writes the sibling of a wrapper for a value that also has a String method.
