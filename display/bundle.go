@@ -101,8 +101,14 @@ func Image(img image.Image) Data {
 	return d
 }
 
+// maxPixels keeps an image without an end, such as image.Black, from being encoded to no end.
+const maxPixels = 1 << 28
+
 func imageData(img image.Image) (Data, error) {
 	size := img.Bounds().Size()
+	if size.X > 0 && size.Y > maxPixels/size.X {
+		return Data{}, fmt.Errorf("cannot show an image of %d by %d pixels: that is more than %d", size.X, size.Y, maxPixels)
+	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
 		return Data{}, fmt.Errorf("cannot show an image of %d by %d pixels: %w", size.X, size.Y, err)
