@@ -116,6 +116,15 @@ func isRankVariable(kv string) bool {
 	return SetsRank(name)
 }
 
+// quiet keeps the Go runtime, when it dies of the user's code, to the sentence that says why: the stacks below it are those
+// of the interpreter.
+func quiet(env []string) []string {
+	if _, set := os.LookupEnv("GOTRACEBACK"); set {
+		return env
+	}
+	return append(env, "GOTRACEBACK=none")
+}
+
 // environ is the environment of the worker in a slot: the agent's, without the place of whoever started that, then
 // what the run asks for, then the worker's place, which nothing can override.
 func (j *Job) environ(slot rendezvous.Slot) []string {
@@ -123,7 +132,7 @@ func (j *Job) environ(slot rendezvous.Slot) []string {
 	if _, set := os.LookupEnv("GOMAXPROCS"); !set {
 		env = append(env, "GOMAXPROCS="+strconv.Itoa(max(1, runtime.GOMAXPROCS(0)/max(1, slot.LocalSize))))
 	}
-	env = append(env, slices.DeleteFunc(slices.Clone(j.Env), isRankVariable)...)
+	env = append(quiet(env), slices.DeleteFunc(slices.Clone(j.Env), isRankVariable)...)
 	env = append(env, roleVar+"="+roleWorker)
 	for _, v := range []struct {
 		name  string

@@ -77,7 +77,7 @@ func StartSession(ctx context.Context, cfg SessionConfig) (*SessionProcess, erro
 	if err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)
 	}
-	env := append(slices.DeleteFunc(os.Environ(), isRankVariable), cfg.Env...)
+	env := append(quiet(slices.DeleteFunc(os.Environ(), isRankVariable)), cfg.Env...)
 	process, err := child.Start(child.Spec{
 		Path: exe, Args: []string{roleSession}, Dir: cfg.Dir, Env: append(env, roleVar+"="+roleSession), Talk: true,
 	})
