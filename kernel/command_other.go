@@ -1,0 +1,14 @@
+//go:build !linux
+
+package kernel
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts a command into a process group that ends as a whole, with its context.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
