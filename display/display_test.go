@@ -229,10 +229,10 @@ func TestRender(t *testing.T) {
 			"cannot render: the method HTML panicked: value method github.com/gorovod/gorovod/display_test.page.HTML called using nil *page pointer")},
 		"nil pointer, own method": {(*pointed)(nil), bundle("text/plain",
 			"cannot render: the method HTML panicked: runtime error: invalid memory address or nil pointer dereference")},
-		"speechless":    {mute{}, bundle("text/html", "<hr>", "text/plain", "%!v(PANIC=String method: speechless)")},
-		"image panics":  {scary{}, bundle("text/plain", "cannot render: a method of the image display_test.scary panicked: no pixel")},
+		"speechless":        {mute{}, bundle("text/html", "<hr>", "text/plain", "%!v(PANIC=String method: speechless)")},
+		"image panics":      {scary{}, bundle("text/plain", "cannot render: a method of the image display_test.scary panicked: no pixel")},
 		"image without end": {image.Black, bundle("text/plain", "cannot show an image of 2000000000 by 2000000000 pixels: that is more than 268435456")},
-		"image without": {image.NewGray(image.Rectangle{}), bundle("text/plain", "cannot show an image of 0 by 0 pixels: png: invalid format: invalid image size: 0x0")},
+		"image without":     {image.NewGray(image.Rectangle{}), bundle("text/plain", "cannot show an image of 0 by 0 pixels: png: invalid format: invalid image size: 0x0")},
 	} {
 		got, ok := display.Render(c.in)
 		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
