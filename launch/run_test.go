@@ -50,6 +50,10 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	// The race detector would let each process linger for a second.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -326,7 +330,7 @@ func TestStartTimeoutNamesTheRank(t *testing.T) {
 }
 
 func TestTimeoutNamesTheRanks(t *testing.T) {
-	_, err := perform(t.Context(), t, "1: sleep; value 1", Options{NumProc: 2, Timeout: time.Second})
+	_, err := perform(t.Context(), t, "1: sleep; value 1", Options{NumProc: 2, Timeout: 2 * time.Second})
 	var e *TimeoutError
 	if !errors.As(err, &e) || e.Start || len(e.Ranks) != 1 || e.Ranks[0].Rank != 1 {
 		t.Fatalf("got %v", err)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 
 	"github.com/gorovod/gorovod/worker/internal/child"
 )
@@ -48,7 +47,6 @@ type AgentProcess struct {
 	process *child.Child
 	input   *os.File
 
-	mu     sync.Mutex
 	begun  []byte // of a report's line
 	report func(Report)
 	ended  chan struct{}

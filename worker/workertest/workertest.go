@@ -79,9 +79,10 @@ var acts = map[string]func(s *stage, arg string){
 	// How it does not end.
 	"sleep": func(*stage, string) { time.Sleep(time.Hour) },
 	"busy": func(*stage, string) {
-		for {
+		for n := 0; ; {
+			n++
 		}
-	}, //nolint
+	},
 	"wait": func(s *stage, _ string) { <-s.ctx.Done(); s.value = []byte("interrupted") },
 	// How it ends too early.
 	"fail": func(s *stage, arg string) { s.fail = &rendezvous.Failure{Kind: rendezvous.FailureError, Message: arg} },
@@ -119,7 +120,12 @@ var acts = map[string]func(s *stage, arg string){
 	},
 }
 
-func deep(n int) int { return deep(n+1) + n }
+func deep(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return deep(n+1) + n
+}
 
 func number(arg string) int {
 	n, err := strconv.Atoi(strings.ReplaceAll(arg, "_", ""))

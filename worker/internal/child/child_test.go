@@ -60,8 +60,7 @@ var acts = map[string]func(){
 	"memory": func() {
 		limit := syscall.Rlimit{Cur: 2 << 30, Max: 2 << 30}
 		syscall.Setrlimit(syscall.RLIMIT_AS, &limit)
-		var all [][]byte
-		for {
+		for all := [][]byte{}; ; runtime.KeepAlive(all) {
 			all = append(all, make([]byte, 64<<20))
 		}
 	},
