@@ -64,10 +64,10 @@ func split(src *source) []item {
 			}
 		}
 		end := off + len(lit)
-		if lit == "" || !tok.IsLiteral() && tok != token.IDENT {
+		if tok.IsOperator() {
 			end = off + len(tok.String())
 		}
-		cur.add(tok, off, end, depth)
+		cur.add(tok, off, min(end, len(src.text)), depth) // an automatic semicolon may stand past the end
 	}
 }
 
