@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,9 +71,18 @@ func (e *RunError) Error() string {
 		}
 	}
 	var others []string
+	var same []int // as the root cause, as when all ranks meet the same mistake
 	for _, f := range e.Failures[1:] {
+		if f.what() == root.what() {
+			same = append(same, f.Rank)
+			continue
+		}
 		first, _, _ := strings.Cut(f.what(), "\n")
 		others = append(others, fmt.Sprintf("rank %d %s", f.Rank, first))
+	}
+	if len(same) > 0 {
+		slices.Sort(same)
+		others = append([]string{rankList(same) + " failed in the same way"}, others...)
 	}
 	const most = 3
 	if more := len(others) - most; more > 0 {

@@ -114,10 +114,23 @@ func (r *run) fail(rank int, f rendezvous.Failure) {
 // OutputEnded says that a rank's output is over.
 func (r *run) OutputEnded(rank int, err error) {
 	if err != nil {
-		r.fail(rank, rendezvous.Failure{Kind: rendezvous.FailureExit, Message: "was lost: its output broke off: " + err.Error()})
+		r.fail(rank, rendezvous.Failure{Kind: rendezvous.FailureExit, Message: "was lost: " + r.brokenOff(err)})
 	}
 	r.ended(rank)
 	r.wake()
+}
+
+// brokenOff says why a rank's output broke off. That is mostly because its agent has died, which shows a moment later.
+func (r *run) brokenOff(err error) string {
+	late := time.NewTimer(settle)
+	defer late.Stop()
+	agent := r.agents[0]
+	select {
+	case <-agent.Ended():
+		return "its agent " + agent.Obituary()
+	case <-late.C:
+		return "its output broke off: " + err.Error()
+	}
 }
 
 func (r *run) ended(rank int) {

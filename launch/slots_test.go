@@ -92,3 +92,14 @@ of the other 7: rank 5 failed: peer gone; rank 6 was killed by SIGKILL; ranks 0,
 		t.Error(diff)
 	}
 }
+
+func TestTheSameFailureOfManyRanksIsToldOnce(t *testing.T) {
+	e := &RunError{Size: 4, Stopped: []int{1}}
+	for _, rank := range []int{3, 0, 2} {
+		e.Failures = append(e.Failures, RankFailure{Rank: rank, Host: "a", Failure: rendezvous.Failure{Kind: rendezvous.FailureError, Message: "no luck"}})
+	}
+	const want = "rank 3 on a failed: no luck\nof the other 3: ranks 0 and 2 failed in the same way; rank 1 was stopped"
+	if got := e.Error(); got != want {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}

@@ -370,7 +370,8 @@ func readMessage(r io.Reader) (head, *Message, error) {
 	return h, m, nil
 }
 
-// readN reads n bytes into a buffer that is never more than twice as long as what has arrived, or firstAlloc.
+// readN reads n bytes. What the length claims is believed only once some of it has come. Growing the buffer step by step
+// would believe less, and cost a large value three times its size.
 func readN(r io.Reader, n uint64) ([]byte, error) {
 	buf := make([]byte, min(n, firstAlloc))
 	have := uint64(0)
@@ -386,8 +387,8 @@ func readN(r io.Reader, n uint64) ([]byte, error) {
 		if have == n {
 			return buf, nil
 		}
-		grown := make([]byte, min(n, 2*have))
-		copy(grown, buf)
-		buf = grown
+		whole := make([]byte, n)
+		copy(whole, buf)
+		buf = whole
 	}
 }
