@@ -163,7 +163,7 @@ func (e *Evaluator) declare(ctx context.Context, u *Unit) (f *Failure) {
 	e.units[u.File] = u
 	defer func() {
 		if r := recover(); r != nil { // yaegi panics on some code that it cannot compile
-			f = &Failure{Kind: Refused, Message: fmt.Sprintf("%s: the interpreter does not support this code (%v)", u.Name, r)}
+			f = &Failure{Kind: Refused, Message: fmt.Sprintf("%s: not supported by the interpreter: it failed on this code (%v)", u.Name, r)}
 		}
 	}()
 	file, err := parser.ParseFile(e.yaegi.FileSet(), u.File, u.Source, 0)

@@ -70,6 +70,9 @@ func ByName(name string) []string {
 // Unsupported tells why the interpreter cannot run a package of the standard library, as the end of a sentence that
 // begins with the package's name and "cannot be used here:"; it is "" for a package that it can run.
 func Unsupported(path string) string {
+	if path == "unsafe" {
+		return "" // not from tables: see Symbols
+	}
 	if p := entry(path); p != nil {
 		return p.unsupported
 	}
