@@ -136,12 +136,12 @@ func (l *lowering) declaration(d *decl) []piece {
 		return out
 	}
 	fn := d.node.(*ast.FuncDecl)
+	if fn.Recv == nil { // before walk: an init function has a name of its own here
+		l.edit(fn.Name, func(int) []piece { return []piece{{ref: d.name, src: d.frag.src, off: l.frag.offset(fn.Name.Pos())}} })
+	}
 	l.walk(fn)
 	if fn.Body == nil {
 		l.bodyless(fn)
-	}
-	if fn.Recv == nil {
-		l.edit(fn.Name, func(int) []piece { return []piece{{ref: d.name, src: d.frag.src, off: l.frag.offset(fn.Name.Pos())}} })
 	}
 	l.sortEdits()
 	return l.render(l.offset(fn.Pos()), l.offset(fn.End()), 0)

@@ -127,7 +127,11 @@ func (f *fragment) parse(fset *token.FileSet) error {
 	}
 	errs := &CheckError{}
 	for _, e := range list {
-		errs.add(f.src, f.sourceOffset(e.Pos.Offset), "%s", e.Msg)
+		off := f.sourceOffset(e.Pos.Offset)
+		if off >= len(strings.TrimRight(f.src.text, " \t\n")) { // what ends the text is ours
+			e.Msg = strings.NewReplacer("found '}'", "found the end", "found newline", "found the end", "found 'EOF'", "found the end").Replace(e.Msg)
+		}
+		errs.add(f.src, off, "%s", e.Msg)
 	}
 	return errs
 }
