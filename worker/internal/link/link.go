@@ -370,8 +370,9 @@ func readMessage(r io.Reader) (head, *Message, error) {
 	return h, m, nil
 }
 
-// readN reads n bytes. What the length claims is believed only once some of it has come. Growing the buffer step by step
-// would believe less, and cost a large value three times its size.
+// readN reads n bytes. What the length claims is believed as far as eight times what has come: believing all of it would
+// let a process that has run wild claim a size for which this one dies, and growing in smaller steps would cost a large
+// value three times its size.
 func readN(r io.Reader, n uint64) ([]byte, error) {
 	buf := make([]byte, min(n, firstAlloc))
 	have := uint64(0)
@@ -387,8 +388,8 @@ func readN(r io.Reader, n uint64) ([]byte, error) {
 		if have == n {
 			return buf, nil
 		}
-		whole := make([]byte, n)
-		copy(whole, buf)
-		buf = whole
+		grown := make([]byte, min(n, 8*have))
+		copy(grown, buf)
+		buf = grown
 	}
 }
