@@ -114,7 +114,7 @@ func (a *agent) run(ctx context.Context, slot rendezvous.Slot) {
 	defer client.Close()
 	r := &held{agent: a, slot: slot, client: client}
 	process, err := child.Start(child.Spec{
-		Path: a.exe, Args: []string{roleWorker}, Env: a.job.environ(slot), Dir: a.job.Dir, Talk: true,
+		Path: a.exe, Args: []string{roleWorker}, Env: a.job.environ(slot), Dir: a.job.Dir, Talk: true, Terse: terse(),
 	})
 	if err != nil {
 		r.failedToStart(fmt.Errorf("start a worker on %s: %w", a.host, err))

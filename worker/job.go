@@ -116,13 +116,22 @@ func isRankVariable(kv string) bool {
 	return SetsRank(name)
 }
 
+// traceVar is what the Go runtime looks at when it dies.
+const traceVar = "GOTRACEBACK"
+
 // quiet keeps the Go runtime, when it dies of the user's code, to the sentence that says why: the stacks below it are those
 // of the interpreter.
 func quiet(env []string) []string {
-	if _, set := os.LookupEnv("GOTRACEBACK"); set {
+	if !terse() {
 		return env
 	}
-	return append(env, "GOTRACEBACK=none")
+	return append(env, traceVar+"=none")
+}
+
+// terse says whether stacks are to be left out of crash reports: they are unless the user asks for them.
+func terse() bool {
+	_, set := os.LookupEnv(traceVar)
+	return !set
 }
 
 // environ is the environment of the worker in a slot: the agent's, without the place of whoever started that, then

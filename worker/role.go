@@ -38,6 +38,9 @@ func Serve(engine Engine) {
 		return
 	}
 	_ = os.Unsetenv(roleVar)
+	if role != roleAgent && os.Getenv(traceVar) == "none" {
+		_ = os.Unsetenv(traceVar) // the runtime has read it, and it is not for what the user's code starts
+	}
 	os.Exit(serve(role, engine))
 }
 

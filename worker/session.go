@@ -79,7 +79,7 @@ func StartSession(ctx context.Context, cfg SessionConfig) (*SessionProcess, erro
 	}
 	env := append(quiet(slices.DeleteFunc(os.Environ(), isRankVariable)), cfg.Env...)
 	process, err := child.Start(child.Spec{
-		Path: exe, Args: []string{roleSession}, Dir: cfg.Dir, Env: append(env, roleVar+"="+roleSession), Talk: true,
+		Path: exe, Args: []string{roleSession}, Dir: cfg.Dir, Env: append(env, roleVar+"="+roleSession), Talk: true, Terse: terse(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)

@@ -168,6 +168,9 @@ func TestASessionThatDiesSaysWhy(t *testing.T) {
 			if !strings.Contains(death.Error(), tc.want) || death.ExitCode != tc.code || !strings.Contains(death.LastOutput, tc.last) {
 				t.Errorf("got %+v", death)
 			}
+			if strings.Contains(heard.String(), "goroutine 1 ") || strings.Contains(death.LastOutput, "goroutine 1 ") {
+				t.Errorf("the interpreter's stack was shown: %s", heard)
+			}
 			if tc.signal != "" && death.Signal != tc.signal {
 				t.Errorf("got signal %q", death.Signal)
 			}

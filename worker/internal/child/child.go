@@ -42,6 +42,8 @@ type Spec struct {
 	Stdin *os.File // nil: nothing to read
 	// Talk gives the process descriptors 3 and 4, and the Child Control and Events.
 	Talk bool
+	// Terse takes the stacks out of a crash report of the Go runtime.
+	Terse bool
 	// Orphan lets the process outlive a parent that was killed. It is for a process that notices that by itself
 	// and still has to clean up; every other process is killed with its parent (on Linux).
 	Orphan bool
@@ -64,12 +66,16 @@ type Child struct {
 	sink    func(Stream, []byte)
 	buf     []byte
 	words   lastWords
+	trace   *traceFilter // nil unless Spec.Terse
 	readers sync.WaitGroup
 }
 
 // Start starts the process. Its output stays in the pipes until Listen is called.
 func Start(spec Spec) (*Child, error) {
 	c := &Child{exited: make(chan struct{}), buf: make([]byte, readSize), oomKill: oomKills()}
+	if spec.Terse {
+		c.trace = &traceFilter{}
+	}
 	c.cmd = exec.Command(spec.Path, spec.Args...)
 	c.cmd.Env, c.cmd.Dir = spec.Env, spec.Dir
 	if c.cmd.Env == nil {
@@ -208,13 +214,21 @@ func (c *Child) take(s Stream, fd uintptr) (n int, ended bool) {
 		case err != nil || n <= 0:
 			return 0, true
 		}
-		if s == Stderr {
-			c.words.write(c.buf[:n])
-		}
-		if c.sink != nil {
-			c.sink(s, c.buf[:n])
-		}
+		c.deliver(s, c.buf[:n])
 		return n, false
+	}
+}
+
+func (c *Child) deliver(s Stream, p []byte) {
+	if s == Stderr {
+		c.words.report(p)
+		if c.trace != nil {
+			p = c.trace.filter(p)
+		}
+		c.words.write(p)
+	}
+	if c.sink != nil && len(p) > 0 {
+		c.sink(s, p)
 	}
 }
 
@@ -250,12 +264,19 @@ func (c *Child) Wait() Exit {
 	c.readers.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := Exit{Tail: c.words.tail(), Fatal: c.words.fatal()}
+	var e Exit
 	if ws, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		e.Signal = unix.SignalName(ws.Signal())
 	} else {
 		e.Code = c.cmd.ProcessState.ExitCode()
 	}
+	if c.trace != nil {
+		// The Go runtime ends a crash with exit code 2, or by the signal that it could not handle.
+		left := c.trace.rest(e.Code == 2 || e.Signal != "")
+		c.trace = nil
+		c.deliver(Stderr, left)
+	}
+	e.Tail, e.Fatal = c.words.tail(), c.words.fatal()
 	e.OOMKilled = e.Signal == "SIGKILL" && oomKills() > c.oomKill
 	return e
 }

@@ -277,8 +277,10 @@ func TestLastWords(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var whole, byByte lastWords
 			whole.write([]byte(tc.in))
+			whole.report([]byte(tc.in))
 			for i := range len(tc.in) {
 				byByte.write([]byte(tc.in[i : i+1]))
+				byByte.report([]byte(tc.in[i : i+1]))
 			}
 			for name, w := range map[string]*lastWords{"whole": &whole, "by byte": &byByte} {
 				if tail, fatal := w.tail(), w.fatal(); fatal != tc.fatal || tail != tc.tail {
@@ -293,8 +295,10 @@ func FuzzLastWords(f *testing.F) {
 	f.Add([]byte("panic: a\n\nfatal error: b\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var w lastWords
-		w.write(in)
-		w.write(in)
+		for range 2 {
+			w.write(in)
+			w.report(in)
+		}
 		if n := len(w.tail()); n > 3*tailBytes {
 			t.Errorf("the tail has %d bytes", n)
 		}

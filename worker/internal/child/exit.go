@@ -56,7 +56,7 @@ const (
 // the Go runtime in it: behind that may come the stacks of a thousand goroutines.
 type lastWords struct {
 	last    []byte // up to twice tailBytes
-	report  []byte
+	crash   []byte
 	inCrash bool
 	line    []byte // the beginning of the line that has not ended yet
 }
@@ -66,11 +66,16 @@ var crashSigns = [][]byte{
 	[]byte("runtime: out of memory"), []byte("runtime: cannot "), []byte("unexpected fault address"), []byte("SIG"),
 }
 
+// write takes what goes into the tail.
 func (w *lastWords) write(p []byte) {
 	w.last = append(w.last, p[max(0, len(p)-tailBytes):]...)
 	if len(w.last) > 2*tailBytes {
 		w.last = append(w.last[:0], w.last[len(w.last)-tailBytes:]...)
 	}
+}
+
+// report looks for crash reports.
+func (w *lastWords) report(p []byte) {
 	for line := range bytes.Lines(p) {
 		if len(w.line) < fatalBytes {
 			w.line = append(w.line, line...)
@@ -89,11 +94,11 @@ func (w *lastWords) endLine() {
 		begins = begins || bytes.HasPrefix(line, sign)
 	}
 	// "fatal error:" often comes second, after a line that says more; the two make one report.
-	if begins && (!w.inCrash || bytes.Contains(w.report, []byte("\n\n"))) {
-		w.inCrash, w.report = true, w.report[:0]
+	if begins && (!w.inCrash || bytes.Contains(w.crash, []byte("\n\n"))) {
+		w.inCrash, w.crash = true, w.crash[:0]
 	}
-	if w.inCrash && len(w.report) < fatalBytes {
-		w.report = append(w.report, line...)
+	if w.inCrash && len(w.crash) < fatalBytes {
+		w.crash = append(w.crash, line...)
 	}
 }
 
@@ -108,7 +113,7 @@ func (w *lastWords) fatal() string {
 	if len(w.line) > 0 {
 		w.endLine()
 	}
-	report := strings.TrimRight(strings.ToValidUTF8(string(w.report), "\uFFFD"), "\n")
+	report := strings.TrimRight(strings.ToValidUTF8(string(w.crash), "\uFFFD"), "\n")
 	lines := strings.Split(report, "\n")
 	for i, line := range lines[:min(4, len(lines))] {
 		if strings.HasPrefix(line, "fatal error: ") {

@@ -62,7 +62,7 @@ func message(t *testing.T, method string, v any, blobs ...[]byte) *link.Message 
 }
 
 func TestCallsGoBothWaysAndCarryBlobs(t *testing.T) {
-	big := bytes.Repeat([]byte("0123456789abcdef"), 3<<20/16*16)
+	big := bytes.Repeat([]byte("0123456789abcdef"), 10<<20+1) // more than two steps of reading
 	echo := func(_ context.Context, m *link.Message) (*link.Message, error) {
 		var n int
 		if err := m.Decode(&n); err != nil {
