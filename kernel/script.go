@@ -149,7 +149,7 @@ func parseRun(text string, at span, whole bool) (step, error) {
 	case whole && rest != "":
 		return nil, fmt.Errorf("%%%%run takes flags only, and %q is none; the code begins on the next line", rest)
 	case whole:
-		r.code = blank(text, span{0, at.end})
+		r.code = blank(text, at)
 	case rest == "":
 		return nil, errors.New("%run needs an expression behind its flags; for a whole cell there is %%run")
 	default:
