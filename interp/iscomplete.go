@@ -18,7 +18,8 @@ const (
 // IsComplete tells whether a text that is being typed line by line is ready to run, and for an incomplete one what the
 // next line begins with. It asks the scanner and the parser only: whether names are known shows when the cell is run.
 func IsComplete(text string) (status, indent string) {
-	body, cellMagic := blankMagics(text)
+	magics, cellMagic := magicLines(text)
+	body := blank(text[:magics]) + text[magics:]
 	if strings.TrimSpace(body) == "" {
 		if cellMagic {
 			return statusIncomplete, ""
@@ -40,12 +41,11 @@ func IsComplete(text string) (status, indent string) {
 	return statusIncomplete, strings.Repeat("\t", max(1, t.depth))
 }
 
-// blankMagics replaces the lines of magics and shell commands that a cell starts with by spaces, and says whether one
-// of them takes the cell as its body.
-func blankMagics(text string) (rest string, cellMagic bool) {
-	done := 0
-	for done < len(text) {
-		line := text[done:]
+// magicLines gives the offset after the lines of magics and shell commands that a cell starts with, and says whether one
+// of them takes the rest of the cell as its body.
+func magicLines(text string) (end int, cellMagic bool) {
+	for end < len(text) {
+		line := text[end:]
 		if i := strings.IndexByte(line, '\n'); i >= 0 {
 			line = line[:i+1]
 		}
@@ -54,9 +54,9 @@ func blankMagics(text string) (rest string, cellMagic bool) {
 			break
 		}
 		cellMagic = cellMagic || strings.HasPrefix(trimmed, "%%")
-		done += len(line)
+		end += len(line)
 	}
-	return blank(text[:done]) + text[done:], cellMagic
+	return end, cellMagic
 }
 
 // ending is what the tokens of a text say about how it ends.
