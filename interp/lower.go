@@ -139,12 +139,16 @@ func (l *lowering) declaration(d *decl) []piece {
 	if fn.Recv == nil { // before walk: an init function has a name of its own here
 		l.edit(fn.Name, func(int) []piece { return []piece{{ref: d.name, src: d.frag.src, off: l.frag.offset(fn.Name.Pos())}} })
 	}
-	l.walk(fn)
 	if fn.Body == nil {
-		l.bodyless(fn)
+		l.nameResults(fn)
 	}
+	l.walk(fn)
 	l.sortEdits()
-	return l.render(l.offset(fn.Pos()), l.offset(fn.End()), 0)
+	out := l.render(l.offset(fn.Pos()), l.offset(fn.End()), 0)
+	if fn.Body == nil { // as notebooks of older kernels have it: it returns zero values
+		out = append(out, made(" { return }"))
+	}
+	return out
 }
 
 // constants notes what a group of constants depends on, and its values, so that a change of one is seen.
@@ -164,22 +168,21 @@ func (l *lowering) constants(d *decl) []piece {
 	return out
 }
 
-// bodyless gives a function without a body one that returns zero values, as notebooks of older kernels expect.
-func (l *lowering) bodyless(fn *ast.FuncDecl) {
-	end := fn.Type.End()
-	if res := fn.Type.Results; res != nil && len(res.List) > 0 && len(res.List[0].Names) == 0 {
-		l.edit(res, func(self int) []piece {
-			out := []piece{made("(")}
-			for i, f := range res.List {
-				out = append(out, made("r%s%d ", sep, i))
-				out = append(out, l.inside(f.Type, self)...)
-				out = append(out, made(", "))
-			}
-			return append(out, made(") { return }"))
-		})
+// nameResults gives the results of a function without a body names, so that a bare return can give them.
+func (l *lowering) nameResults(fn *ast.FuncDecl) {
+	res := fn.Type.Results
+	if res == nil || len(res.List) == 0 || len(res.List[0].Names) > 0 {
 		return
 	}
-	l.editRange(end, end, func(int) []piece { return []piece{made(" { return }")} })
+	l.edit(res, func(self int) []piece {
+		out := []piece{made("(")}
+		for i, f := range res.List {
+			out = append(out, made("r%s%d ", sep, i))
+			out = append(out, l.inside(f.Type, self)...)
+			out = append(out, made(", "))
+		}
+		return append(out, made(")"))
+	})
 }
 
 // walk notes the edits that apply anywhere: names, constants, go statements, recover.

@@ -95,7 +95,7 @@ func (n *Notebook) prepare(src *source, mode mode) (*prepared, error) {
 				again[tv.name] = true
 			}
 		}
-		if err := n.checkDecls(p, n.affected(again, p.gone)); err != nil {
+		if err := n.checkDecls(p, n.affected(again, n.replacedBy(p))); err != nil {
 			return nil, err
 		}
 		if len(p.broken) == broken {
@@ -104,6 +104,17 @@ func (n *Notebook) prepare(src *source, mode mode) (*prepared, error) {
 		// The statements were checked with declarations that have gone since.
 	}
 	return p, n.lower(p, mode != cellMode)
+}
+
+// replacedBy gives the declarations that the cell takes the place of, also by its variables.
+func (n *Notebook) replacedBy(p *prepared) map[*decl]bool {
+	out := maps.Clone(p.gone)
+	for _, tv := range p.vars {
+		if e := n.names[tv.name]; e != nil && e.decl != nil && e.decl.kind != constKind {
+			out[e.decl] = true
+		}
+	}
+	return out
 }
 
 func topNames(p *parsed) map[string]bool {
