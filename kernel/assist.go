@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
+	"github.com/gorovod/gorovod/interp"
 	"github.com/gorovod/gorovod/kernel/jupyter"
 	"github.com/gorovod/gorovod/launch"
 )
@@ -46,8 +48,25 @@ func (k *Kernel) Complete(_ context.Context, text string, cursor int) (jupyter.C
 	if line != nil {
 		return k.completeSpecial(text, *line, cursor), nil
 	}
-	_ = code
-	return jupyter.Completion{Start: cursor, End: cursor}, nil
+	found := k.notebook.Complete(code, codePoints(code, cursor))
+	c := jupyter.Completion{Start: byteOffset(code, found.Start), End: byteOffset(code, found.End)}
+	for i, text := range found.Matches {
+		c.Matches = append(c.Matches, jupyter.Match{Text: text, Kind: found.Kinds[i], Signature: found.Signatures[i]})
+	}
+	return c, nil
+}
+
+// codePoints and byteOffset turn the offsets of this package, which are bytes, into those of interp and back.
+func codePoints(text string, offset int) int { return utf8.RuneCountInString(text[:offset]) }
+
+func byteOffset(text string, points int) int {
+	for i := range text {
+		if points == 0 {
+			return i
+		}
+		points--
+	}
+	return len(text)
 }
 
 // completeSpecial completes the last word before the cursor of a special line.
@@ -181,11 +200,12 @@ func (k *Kernel) inspectCode(string, int, int) (jupyter.Inspection, error) {
 func (k *Kernel) IsComplete(_ context.Context, text string) (jupyter.Completeness, error) {
 	lines, whole := specialLines(text)
 	code := blank(text, lines...)
-	if strings.TrimSpace(code) == "" && len(lines) > 0 {
-		if s, err := parseScript(text); whole && err == nil && isRun(s) {
-			return jupyter.Completeness{Status: jupyter.Incomplete}, nil // the cell's code is still to come
-		}
-		return jupyter.Completeness{Status: jupyter.Complete}, nil
+	if strings.TrimSpace(code) != "" {
+		status, indent := interp.IsComplete(code)
+		return jupyter.Completeness{Status: jupyter.CompleteStatus(status), Indent: indent}, nil
+	}
+	if s, err := parseScript(text); whole && err == nil && isRun(s) {
+		return jupyter.Completeness{Status: jupyter.Incomplete}, nil // the cell's code is still to come
 	}
 	return jupyter.Completeness{Status: jupyter.Complete}, nil
 }

@@ -42,6 +42,7 @@ type Event struct {
 	// the event is about something else. Not every line has an event of its own.
 	Line   string
 	Stream Stream
-	// Display is a MIME bundle (JSON) that the rank wants shown, behind the output that was written before.
+	// Display is a MIME bundle (JSON) that the rank wants shown, behind the output that was written before. It comes
+	// in all output modes; in OutputGroup at the end.
 	Display []byte
 }

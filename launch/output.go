@@ -114,7 +114,10 @@ func (u *outputs) record(rec rendezvous.Record, e Event) {
 	}
 	switch {
 	case u.mode == OutputRoot && e.Rank != 0:
-		if rec.Kind != rendezvous.Display {
+		// What is displayed may be the rank's value: the observer knows.
+		if rec.Kind == rendezvous.Display {
+			u.show(rec, e)
+		} else {
 			u.observe(withLine(e, rec))
 		}
 	case u.mode == OutputGroup:
