@@ -18,9 +18,11 @@ IN_VENV    := VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(VENV)/bin:$$PATH
 
 PYTEST_ARGS ?=
 BENCH_ARGS  ?=
+# For instance -update, or -programs '^typeparam/'.
+CONFORMANCE_ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help build setup demo lab notebooks test test-go test-python test-packages bench lint clean FORCE
+.PHONY: help build setup demo lab notebooks test test-go test-python test-packages conformance bench lint clean FORCE
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +64,9 @@ test-python: setup test-packages
 
 test-packages:
 	@scripts/debian-packages chromium
+
+conformance: $(BIN) ## run Go's own test programs, and tell which are right, refused and wrong
+	$(GO) test ./tests/conformance -count=1 -v -timeout 20m -gorovod $(CURDIR)/$(BIN) $(CONFORMANCE_ARGS)
 
 bench: setup ## measure latency, memory and speed, beside mpirun where it is there
 	@scripts/debian-packages mpirun:openmpi-bin
