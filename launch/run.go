@@ -161,8 +161,9 @@ func (r *run) start(program []byte) error {
 		Slots:  r.slots, Env: r.opts.Env, Dir: r.opts.Dir,
 	})
 	if err != nil {
+		// It does not read, so it is ending or will not be of use; await tells of its end.
+		r.opts.Logger.Debug("give the agent its job", "err", err)
 		agent.Kill()
-		return fmt.Errorf("run on %s: %w: the agent %s", r.slots[0].Host, err, agent.Obituary())
 	}
 	return nil
 }
@@ -322,7 +323,14 @@ func (r *run) timedOut(start bool) error {
 
 // agentGone makes failures of the ranks that an agent has left behind.
 func (r *run) agentGone(a *worker.AgentProcess) {
-	r.lost(worker.AllRanks, "its agent "+a.Obituary())
+	message := "its agent " + a.Obituary()
+	r.mu.Lock()
+	silent := !slices.ContainsFunc(r.ranks, func(k rankState) bool { return k.state != StateWaiting })
+	r.mu.Unlock()
+	if silent {
+		message += fmt.Sprintf(" (%s must be gorovod, or a program that calls worker.Main first thing in main)", r.opts.Executable)
+	}
+	r.lost(worker.AllRanks, message)
 }
 
 // lost makes a failure of a rank that can no more say anything for itself, or of all that have not finished.

@@ -339,7 +339,7 @@ func TestTimeoutNamesTheRanks(t *testing.T) {
 
 func TestAnExecutableThatIsNoWorker(t *testing.T) {
 	_, err := perform(t.Context(), t, "value 1", Options{NumProc: 2, Executable: "/bin/true"})
-	if err == nil || !strings.Contains(err.Error(), "agent") {
+	if err == nil || !strings.Contains(err.Error(), "its agent exited with code 0 (/bin/true must be gorovod") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -380,7 +380,7 @@ func TestOutputModes(t *testing.T) {
 		stdout, stderr, shown string
 	}{
 		{OutputGroup, "[0] a1\n[1] b1\n[1] b2\n", "[0] a2\n", `{"pic":1}`},
-		{OutputRoot, "a1\n", "a2\n", ""},
+		{OutputRoot, "a1\n", "a2\n", `{"pic":1}`},
 	} {
 		t.Run(string(tc.mode), func(t *testing.T) {
 			out, errs := expect(), expect()

@@ -53,6 +53,9 @@ func serve(role string, engine Engine) int {
 	case roleAgent:
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
+		// A driver that is gone closes our standard output too. Writing there must not end us before the workers are
+		// dead. (To ignore the signal would make the workers ignore it.)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		err = Agent(ctx, os.Stdin, os.Stdout)
 	case roleWorker:
 		err = runInherited(func(r, w *os.File) error { return Slot(context.Background(), r, w, engine) })
