@@ -64,12 +64,16 @@ func (c *cell) do(st step, last bool) error {
 
 // evaluate evaluates code in the session, and makes what it declares part of the notebook.
 func (c *cell) evaluate(name, code string) (b jupyter.Bundle, ok bool, err error) {
+	p, err := c.k.session.acquire(c.ctx)
+	if err != nil {
+		return b, false, err
+	}
 	checked, err := c.k.notebook.Check(name, code)
 	if err != nil {
 		return b, false, err
 	}
 	c.warn(checked.Warnings)
-	o, err := c.k.session.eval(c.ctx, checked.Unit)
+	o, err := c.k.session.eval(c.ctx, p, checked.Unit)
 	if err != nil {
 		return b, false, err
 	}

@@ -130,10 +130,10 @@ func explainLost(l *lostError) *jupyter.ExecuteError {
 		name, text = "Interrupted", "interrupted: "+text
 	}
 	e := simple(name, text)
-	// What the Go runtime said, up to the stacks.
+	// What the Go runtime said, up to the stacks and without the addresses.
 	fatal, _, _ := strings.Cut(l.death.Fatal, "\n\n")
 	for line := range strings.Lines(fatal) {
-		if line = strings.TrimRight(line, "\n"); !strings.Contains(text, line) {
+		if line = strings.TrimRight(line, "\n"); !strings.Contains(text, line) && !strings.HasPrefix(line, "runtime: sp=") {
 			e.Traceback = append(e.Traceback, "    "+line)
 		}
 	}

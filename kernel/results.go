@@ -9,10 +9,8 @@ import (
 	"github.com/gorovod/gorovod/kernel/jupyter"
 )
 
-const (
-	// longestValue is how much of a rank's value is shown when it is bound to a variable, which can be shown whole.
-	longestValue = 200
-)
+// longestValue is how much of a rank's value is shown when it is bound to a variable, which can be shown whole.
+const longestValue = 200
 
 // resultBundle shows the ranks' values by rank. bound says that a variable has them too.
 func resultBundle(values map[int]jupyter.Bundle, size int, bound bool) jupyter.Bundle {
@@ -21,7 +19,7 @@ func resultBundle(values map[int]jupyter.Bundle, size int, bound bool) jupyter.B
 	for rank := range size {
 		text := "(its value was not shown)"
 		if v, ok := values[rank]; ok {
-			text = plainText(v)
+			text = strings.TrimRight(plainText(v), "\n")
 			rich = rich || richForm(v) != ""
 		}
 		if bound {

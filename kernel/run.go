@@ -10,6 +10,7 @@ import (
 	"github.com/gorovod/gorovod/interp"
 	"github.com/gorovod/gorovod/kernel/jupyter"
 	"github.com/gorovod/gorovod/launch"
+	"github.com/gorovod/gorovod/worker"
 )
 
 // largeCapture is the size from which a captured variable is named: each rank gets a copy of it.
@@ -17,6 +18,10 @@ const largeCapture = 64 << 20
 
 // run runs code on ranks, shows what they show, and binds and shows what they return.
 func (c *cell) run(r *run, last bool) error {
+	session, gone := c.k.session.acquire(c.ctx)
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
 	plan, err := c.k.notebook.Plan(c.name, r.code)
 	if err != nil {
 		return err
@@ -27,7 +32,10 @@ func (c *cell) run(r *run, last bool) error {
 			return err
 		}
 	}
-	program, err := c.capture(plan)
+	if gone != nil && len(plan.Captures()) > 0 {
+		return gone
+	}
+	program, err := c.capture(session, plan)
 	if err != nil {
 		return err
 	}
@@ -40,11 +48,9 @@ func (c *cell) run(r *run, last bool) error {
 	o.Observer = ranks.observe
 	results, err := launch.Run(c.ctx, program, o)
 	ranks.end(err)
-	var output *launch.OutputError
-	if err != nil && !errors.As(err, &output) {
-		return err
+	if results == nil {
+		return err // else it only says that some output was lost
 	}
-	program = nil // with what it captured
 	if r.bind != "" {
 		if err := c.bind(plan, r.bind, results); err != nil {
 			return err
@@ -79,14 +85,14 @@ func (c *cell) runOptions(r *run) launch.Options {
 }
 
 // capture takes the values of the variables that a run uses.
-func (c *cell) capture(plan *interp.Plan) (*interp.Program, error) {
+func (c *cell) capture(session *worker.SessionProcess, plan *interp.Plan) (*interp.Program, error) {
 	names := plan.Captures()
 	if len(names) == 0 {
 		return plan.Program(nil)
 	}
-	values, err := c.k.session.encode(c.ctx, names)
+	values, err := session.Encode(c.ctx, names)
 	if err != nil {
-		return nil, err
+		return nil, c.k.session.ended(err)
 	}
 	for i, v := range values {
 		if len(v) > largeCapture {
@@ -101,11 +107,15 @@ func (c *cell) bind(plan *interp.Plan, name string, results []launch.Result) err
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
+	session, err := c.k.session.acquire(c.ctx)
+	if err != nil {
+		return err
+	}
 	bound, err := plan.Bind(name)
 	if err != nil {
 		return err
 	}
-	o, err := c.k.session.eval(c.ctx, bound.Unit)
+	o, err := c.k.session.eval(c.ctx, session, bound.Unit)
 	if err != nil {
 		return err
 	}
@@ -116,8 +126,8 @@ func (c *cell) bind(plan *interp.Plan, name string, results []launch.Result) err
 	for i := range results {
 		parts[i], results[i].Value = results[i].Value, nil
 	}
-	if err := c.k.session.bind(c.ctx, name, parts); err != nil {
-		return fmt.Errorf("bind the results to %s: %w", name, err)
+	if err := session.Bind(c.ctx, name, parts); err != nil {
+		return fmt.Errorf("bind the results to %s: %w", name, c.k.session.ended(err))
 	}
 	bound.Commit()
 	return nil

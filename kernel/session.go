@@ -100,6 +100,7 @@ func (s *session) close() {
 }
 
 // acquire gives the process, when it can be asked. When it has died since, a new one is started, and the cell is told.
+// That changes the notebook, so what is to be evaluated must be checked behind it.
 func (s *session) acquire(ctx context.Context) (*worker.SessionProcess, error) {
 	for {
 		s.mu.Lock()
@@ -119,7 +120,7 @@ func (s *session) acquire(ctx context.Context) (*worker.SessionProcess, error) {
 			return l.process, nil
 		}
 		lost := s.replace(death)
-		s.write(jupyter.Stderr, []byte("While no cell ran, "+lost.Error()+"\n"))
+		s.write(jupyter.Stderr, []byte("Meanwhile, "+lost.Error()+"\n"))
 	}
 }
 
@@ -174,12 +175,9 @@ func (s *session) ended(err error) error {
 	return s.replace(death)
 }
 
-// eval evaluates a unit. The error is a *lostError when that cost the session.
-func (s *session) eval(ctx context.Context, u *interp.Unit) (*interp.Outcome, error) {
-	p, err := s.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
+// eval evaluates a unit in a process that was acquired before its code was checked: another process has other names.
+// The error is a *lostError when that cost the session.
+func (s *session) eval(ctx context.Context, p *worker.SessionProcess, u *interp.Unit) (*interp.Outcome, error) {
 	o, err := evalIn(ctx, p, u)
 	return o, s.ended(err)
 }
@@ -194,25 +192,6 @@ func evalIn(ctx context.Context, p *worker.SessionProcess, u *interp.Unit) (*int
 		return nil, err
 	}
 	return interp.UnmarshalOutcome(outcome)
-}
-
-// encode gives the values of variables.
-func (s *session) encode(ctx context.Context, names []string) ([][]byte, error) {
-	p, err := s.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	values, err := p.Encode(ctx, names)
-	return values, s.ended(err)
-}
-
-// bind puts encoded values into a variable.
-func (s *session) bind(ctx context.Context, name string, parts [][]byte) error {
-	p, err := s.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	return s.ended(p.Bind(ctx, name, parts))
 }
 
 // changeDirCode is evaluated in the session but never becomes part of the notebook.
@@ -237,11 +216,15 @@ func (s *session) changeDir(ctx context.Context, path string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%%cd: change the folder: %s is a file", path)
 	}
+	p, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
 	c, err := s.notebook.Check("%cd", fmt.Sprintf(changeDirCode, path))
 	if err != nil {
 		return fmt.Errorf("%%cd: change the session's folder: %w", err)
 	}
-	o, err := s.eval(ctx, c.Unit)
+	o, err := s.eval(ctx, p, c.Unit)
 	if err != nil {
 		return err
 	}
