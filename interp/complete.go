@@ -45,20 +45,18 @@ const (
 func (n *Notebook) Complete(text string, cursor int) Completion {
 	offset := byteOffset(text, cursor)
 	at := codePoints(text[:offset])
-	kind, start := placeAt(text, offset)
-	switch kind {
+	switch place := placeAt(text, offset); place.kind {
 	case inImport:
-		return completion(text, start, offset, importPaths(text[start:offset]))
-	case elsewhere:
+		return completion(text, place.start+1, offset, importPaths(text[place.start+1:offset]))
+	case inString, nowhere:
 		return Completion{Start: at, End: at}
 	}
-	start = wordStart(text, offset)
+	start := wordStart(text, offset)
 	prefix := text[start:offset]
 	if prefix != "" && !token.IsIdentifier(prefix) && !token.IsKeyword(prefix) {
 		return Completion{Start: at, End: at}
 	}
-	magics, _ := magicLines(text)
-	before := blank(text[:magics]) + text[magics:start] + cursorName
+	before := withoutMagics(text)[:start] + cursorName
 	var list []candidate
 	n.focusOn(mended(before, text[wordEnd(text, offset):]), start, func(f *focus) { list = f.candidates(prefix) })
 	return completion(text, start, offset, matching(list, prefix))

@@ -274,6 +274,7 @@ func TestCompletionLeavesNoTrace(t *testing.T) {
 	frags, before, names := len(n.frags), files(), len(n.names)
 	for _, text := range []string{"origin.", "type Point struct{}\nPoint{}.", "import \"os\"\nos.", "func f( {", "limit := 3\nlimi"} {
 		n.Complete(text, len(text))
+		n.Inspect(text, len(text), 1)
 	}
 	if len(n.frags) != frags || files() != before || len(n.names) != names {
 		t.Errorf("%d fragments, %d files, %d names; there were %d, %d, %d", len(n.frags), files(), len(n.names), frags, before, names)
@@ -298,5 +299,6 @@ func BenchmarkComplete(b *testing.B) {
 	text := "for _, p := range points {\n\tfmt.Println(p.Le"
 	for b.Loop() {
 		n.Complete(text, len(text))
+		n.Inspect(text, len(text), 1)
 	}
 }

@@ -49,7 +49,7 @@ func (n *Notebook) focusOn(text string, offset int, use func(*focus)) {
 		}
 		_ = recover()
 	}()
-	if f := c.look(newSource("cell", text), offset); f != nil {
+	if f := c.look(newSource(thisCell, text), offset); f != nil {
 		use(f)
 	}
 }
@@ -275,6 +275,12 @@ func laterDeclarations(text string) string {
 	}
 }
 
+// withoutMagics gives a text in which the lines of magics are blank.
+func withoutMagics(text string) string {
+	magics, _ := magicLines(text)
+	return blank(text[:magics]) + text[magics:]
+}
+
 // byteOffset gives the offset of a cursor that is counted in code points.
 func byteOffset(text string, cursor int) int {
 	for offset := range text {
@@ -304,18 +310,24 @@ func wordEnd(text string, offset int) int {
 type placeKind int
 
 const (
-	inCode placeKind = iota
-	inImport
-	elsewhere // in a comment, a string, a number, a magic's line
+	inCode   placeKind = iota
+	inImport           // in the string of an import path
+	inString           // in another string or character
+	nowhere            // in a comment, a number, a magic's line
 )
 
-// placeAt tells what an offset is in; for the string of an import path, also where its text starts.
-func placeAt(text string, offset int) (kind placeKind, start int) {
+// placement is what an offset is in; for a string, with where that starts and ends, quotes included.
+type placement struct {
+	kind       placeKind
+	start, end int
+}
+
+func placeAt(text string, offset int) placement {
 	magics, _ := magicLines(text)
 	if offset < magics || offset == magics && magics > 0 && text[magics-1] != '\n' {
-		return elsewhere, 0
+		return placement{kind: nowhere}
 	}
-	text = blank(text[:magics]) + text[magics:]
+	text = withoutMagics(text)
 	var s scanner.Scanner
 	failed := false
 	file := token.NewFileSet().AddFile("", -1, len(text))
@@ -324,11 +336,12 @@ func placeAt(text string, offset int) (kind placeKind, start int) {
 	for {
 		failed = false
 		pos, tok, lit := s.Scan()
-		at := file.Offset(pos)
-		if tok == token.EOF || at >= offset {
-			return inCode, 0
+		start := file.Offset(pos)
+		if tok == token.EOF || start >= offset {
+			return placement{}
 		}
-		end := at + len(lit)
+		end := start + len(lit)
+		within := offset < end || offset == end && failed // without its end, it goes on to the cursor
 		switch tok {
 		case token.IMPORT:
 			importing, parens = true, false
@@ -339,19 +352,19 @@ func placeAt(text string, offset int) (kind placeKind, start int) {
 		case token.SEMICOLON:
 			importing = importing && parens
 		case token.COMMENT:
-			if offset < end || offset == end && (strings.HasPrefix(lit, "//") || failed) {
-				return elsewhere, 0
+			if within || offset == end && strings.HasPrefix(lit, "//") {
+				return placement{kind: nowhere}
 			}
 		case token.STRING, token.CHAR:
-			if offset < end || failed && offset == end {
-				if importing && tok == token.STRING {
-					return inImport, at + 1
-				}
-				return elsewhere, 0
+			switch {
+			case within && importing && tok == token.STRING:
+				return placement{inImport, start, end}
+			case within:
+				return placement{inString, start, end}
 			}
 		case token.INT, token.FLOAT, token.IMAG:
 			if offset <= end {
-				return elsewhere, 0
+				return placement{kind: nowhere}
 			}
 		}
 	}

@@ -18,8 +18,8 @@ const (
 // IsComplete tells whether a text that is being typed line by line is ready to run, and for an incomplete one what the
 // next line begins with. It asks the scanner and the parser only: whether names are known shows when the cell is run.
 func IsComplete(text string) (status, indent string) {
-	magics, cellMagic := magicLines(text)
-	body := blank(text[:magics]) + text[magics:]
+	_, cellMagic := magicLines(text)
+	body := withoutMagics(text)
 	if strings.TrimSpace(body) == "" {
 		if cellMagic {
 			return statusIncomplete, ""
