@@ -299,6 +299,5 @@ func BenchmarkComplete(b *testing.B) {
 	text := "for _, p := range points {\n\tfmt.Println(p.Le"
 	for b.Loop() {
 		n.Complete(text, len(text))
-		n.Inspect(text, len(text), 1)
 	}
 }
