@@ -260,7 +260,9 @@ func (s *source) commentAt(offset int) string {
 	return strings.TrimSpace(after)
 }
 
-func groupText(list []*ast.Comment) string { return strings.TrimSpace((&ast.CommentGroup{List: list}).Text()) }
+func groupText(list []*ast.Comment) string {
+	return strings.TrimSpace((&ast.CommentGroup{List: list}).Text())
+}
 
 // inspection writes a subject for a reader of plain text and for one of Markdown.
 func (s *subject) inspection(detail int) Inspection {
