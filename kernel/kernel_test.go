@@ -29,16 +29,6 @@ func TestCells(t *testing.T) {
 	nb.shows("before", "42")
 }
 
-func TestRun(t *testing.T) {
-	nb := start(t, kernel.Config{})
-	nb.ok("base := 100")
-	c := nb.ok("%%run -np 3 -o got\nfmt.Println(`hello`)\nbase + hvd.Rank()")
-	if c.result != "[0] 100\n[1] 101\n[2] 102" || strings.Count(c.stdout, "hello\n") != 3 {
-		t.Errorf("%s", c)
-	}
-	nb.shows("got", "[100 101 102]")
-}
-
 func TestSpecialLines(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"inner/deeper", "outer"} {
