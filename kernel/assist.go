@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gorovod/gorovod/display"
 	"github.com/gorovod/gorovod/interp"
 	"github.com/gorovod/gorovod/kernel/jupyter"
 	"github.com/gorovod/gorovod/launch"
@@ -192,8 +193,16 @@ func aboutSpecial(name string) jupyter.Inspection {
 	return jupyter.Inspection{}
 }
 
-func (k *Kernel) inspectCode(string, int, int) (jupyter.Inspection, error) {
-	return jupyter.Inspection{}, nil
+func (k *Kernel) inspectCode(code string, cursor, detail int) (jupyter.Inspection, error) {
+	found, ok := k.notebook.Inspect(code, codePoints(code, cursor), detail)
+	if !ok {
+		return jupyter.Inspection{}, nil
+	}
+	b := textBundle(found.Plain)
+	if found.Markdown != "" {
+		b.Data[display.MIMETypeMarkdown] = found.Markdown
+	}
+	return jupyter.Inspection{Found: true, Bundle: b}, nil
 }
 
 // IsComplete tells whether a console should run what was typed.

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -213,6 +214,15 @@ func TestHelpWhileTyping(t *testing.T) {
 			t.Errorf("%q: got %v", code, got)
 		}
 	}
+	nb.ok("// area gives the area of a rectangle.\nfunc area(w, h float64) float64 { return w * h }")
+	c := nb.ok("area?\n?strings.Repeat\n%%run?")
+	pages := fmt.Sprint(c.reply["payload"])
+	for _, want := range []string{"area gives the area", "Repeat(s string, count int) string", "--num-proc", "source:page"} {
+		if !strings.Contains(pages, want) {
+			t.Errorf("no %q in %s", want, pages)
+		}
+	}
+	nb.fails("noSuch?", "there is no noSuch in this notebook")
 	for code, want := range map[string]string{
 		"x := 1": "complete", "func f() {": "incomplete", "%cd x": "complete", "%%run -np 2": "incomplete", "%%run --help": "complete",
 		"%%run\nf()": "complete", "a := )": "invalid", "%help\nif x {": "incomplete", "": "complete",
