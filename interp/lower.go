@@ -13,14 +13,15 @@ import (
 // replaces the text of a syntax node by pieces, between which the node's own parts are rendered in turn. What no edit
 // touches stays as it was written, at its own offset, so every position survives.
 type lowering struct {
-	n     *Notebook
-	p     *prepared
-	v     *verdict
-	frag  *fragment
-	edits []edit
-	errs  *CheckError
-	tops  map[types.Object]*topVar
-	tmp   int
+	n         *Notebook
+	p         *prepared
+	v         *verdict
+	frag      *fragment
+	edits     []edit
+	errs      *CheckError
+	tops      map[types.Object]*topVar
+	addressed map[types.Object]bool // variables whose address is taken; see assign.go
+	tmp       int
 }
 
 type edit struct {
@@ -201,6 +202,8 @@ func (l *lowering) walk(root ast.Node) {
 			}
 		case *ast.GoStmt:
 			l.goStmt(node)
+		case *ast.AssignStmt:
+			l.assign(node)
 		case *ast.CallExpr:
 			if l.constant(node) {
 				return false
