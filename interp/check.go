@@ -50,12 +50,6 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 	for path := range s.dots {
 		add(n.importDecl(".", path))
 	}
-	hidden := map[string]bool{}
-	for _, e := range n.names {
-		if e.hidden {
-			hidden[e.name] = true
-		}
-	}
 	varPaths := map[string]bool{}
 	for _, v := range s.vars {
 		for _, p := range v.typ {
@@ -73,9 +67,18 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 	for _, d := range s.decls {
 		add(d.checkNode(s.bodies[d], s.dead))
 	}
+	var passing []*fragment // of no use after the pass
 	for _, v := range s.vars {
-		add(n.varDecl(v))
+		f := n.varDecl(v)
+		passing = append(passing, f)
+		add(f.file.Decls[0])
 	}
+	defer func() {
+		for _, f := range passing {
+			delete(n.frags, f.tfile)
+			n.fset.RemoveFile(f.tfile)
+		}
+	}()
 	for _, d := range s.extra {
 		add(d)
 	}
@@ -170,7 +173,7 @@ func (n *Notebook) checkAlias(path string) string {
 	return r.Replace(path) + sep
 }
 
-func (n *Notebook) varDecl(v *entity) ast.Decl {
+func (n *Notebook) varDecl(v *entity) *fragment {
 	var b strings.Builder
 	b.WriteString("var " + v.name + " ")
 	for _, p := range v.typ {
@@ -183,8 +186,7 @@ func (n *Notebook) varDecl(v *entity) ast.Decl {
 			b.WriteString(p.text)
 		}
 	}
-	f := n.synthetic(b.String())
-	return f.file.Decls[0]
+	return n.synthetic(b.String())
 }
 
 // checkNode gives the syntax tree of a declaration as a pass shall see it.

@@ -76,7 +76,7 @@ func (l *lowering) constantPieces(t types.Type, v constant.Value) ([]piece, bool
 	if _, named := types.Unalias(t).(*types.Basic); named && plain {
 		return []piece{made("%s", lit)}, true
 	}
-	out := []piece{made("(")}
+	var out []piece
 	if _, named := types.Unalias(t).(*types.Basic); named {
 		out = []piece{made("%s(", t.String())}
 	} else {

@@ -91,7 +91,6 @@ type run struct {
 	bundle  map[string]any
 	meta    map[string]any
 	rich    map[string]any
-	shown   bool
 	err     error
 	id      string // the goroutine that evaluates
 }
@@ -352,7 +351,7 @@ func (e *Evaluator) Encode(names []string) ([][]byte, error) {
 		}
 		data, err := value.Marshal(p.Elem(), e.options())
 		if err != nil {
-			return nil, fmt.Errorf("variable %s cannot travel to the ranks: %w", name, err)
+			return nil, fmt.Errorf("variable %s cannot travel to the ranks: %s", name, userFields(err.Error()))
 		}
 		out = append(out, data)
 	}
@@ -377,3 +376,9 @@ func (e *Evaluator) Bind(name string, parts [][]byte) error {
 }
 
 func (e *Evaluator) options() value.Options { return value.Options{Types: &dynamicTypes{e: e}} }
+
+// hiddenField matches the name that yaegi gives to a field that is not exported.
+var hiddenField = regexp.MustCompile(`\.X([a-z_])`)
+
+// userFields writes the fields on a path as the user does.
+func userFields(path string) string { return hiddenField.ReplaceAllString(path, ".$1") }

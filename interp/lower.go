@@ -21,7 +21,6 @@ type lowering struct {
 	errs      *CheckError
 	tops      map[types.Object]*topVar
 	addressed map[types.Object]bool // variables whose address is taken; see assign.go
-	tmp       int
 }
 
 type edit struct {

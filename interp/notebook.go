@@ -54,19 +54,18 @@ type entity struct {
 // Notebook is what the cells so far have declared: what the next cell is checked against. It holds no values and runs
 // no code; the evaluator in the session process does that. A Notebook may be used from several goroutines.
 type Notebook struct {
-	mu       sync.Mutex
-	fset     *token.FileSet
-	frags    map[*token.File]*fragment
-	imp      *packages
-	names    map[string]*entity // also methods, by T.M
-	decls    []*decl            // live ones in the order of declaration
-	imports  map[string]string  // name -> path
-	dots     map[string]bool    // paths of dot imports
-	used     map[string]bool    // names that the evaluator has seen
-	counter  int
-	helpers  []ast.Decl
-	globals  map[string]types.Object // those of the globals that some cell has named
-	lastCell string
+	mu      sync.Mutex
+	fset    *token.FileSet
+	frags   map[*token.File]*fragment
+	imp     *packages
+	names   map[string]*entity // also methods, by T.M
+	decls   []*decl            // live ones in the order of declaration
+	imports map[string]string  // name -> path
+	dots    map[string]bool    // paths of dot imports
+	used    map[string]bool    // names that the evaluator has seen
+	counter int
+	helpers []ast.Decl
+	globals map[string]types.Object // those of the globals that some cell has named
 }
 
 // NewNotebook gives an empty notebook.

@@ -42,8 +42,6 @@ func panicText(v any) string {
 		if v.IsValid() && v.CanInterface() {
 			return panicText(v.Interface())
 		}
-	case *reflect.ValueError:
-		return runtimeText(v.Error())
 	}
 	return runtimeText(fmt.Sprint(v))
 }

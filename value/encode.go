@@ -246,7 +246,7 @@ func (e *encoder) once(v reflect.Value, r reference, f func() error) error {
 	return err
 }
 
-var errLoop = errors.New("the value contains itself here; a value that contains itself cannot travel")
+var errLoop = errors.New("the value contains itself here; a cycle cannot travel")
 
 func (e *encoder) structure(v reflect.Value) error {
 	t := v.Type()
