@@ -139,7 +139,7 @@ def test_print_as_last_expression_shows_no_result(nb: Notebook, call):
     "code, result",
     [
         ("var fs []func() int\nfor i := 0; i < 3; i++ { fs = append(fs, func() int { return i }) }\nfs[0]() + 10*fs[1]() + 100*fs[2]()", "210"),
-        ('out := ""\nfor i, r := range "aéz" { out += fmt.Sprint(i, string(r), ";") }\nout', "0 a;1 é;3 z;"),
+        ('out := ""\nfor i, r := range "aéz" { out += fmt.Sprint(i, string(r), ";") }\nout', "0a;1é;3z;"),
         ("sum := 0\nfor i := range 5 { sum += i }\nsum", "10"),
         ("func upTo(n int) func(func(int) bool) { return func(yield func(int) bool) { for i := 0; i < n && yield(i); i++ {} } }\ntotal := 0\nfor v := range upTo(4) { total += v }\ntotal", "6"),
         ("min(3, 1, 2) + max(1, 5)", "6"),

@@ -23,7 +23,7 @@ def test_number_of_processes(nb: Notebook, spelling, size):
     assert nb.ok("sizes").result == str([size] * size).replace(",", "")
 
 
-@pytest.mark.parametrize("flags", ["-np 0", "-np -1", "-np x", "-np", "--output sideways", "--timeout 5", "-o 9x", "-o", "--env ="])
+@pytest.mark.parametrize("flags", ["-np 0", "-np -1", "-np x", "-np", "--output sideways", "--timeout soon", "-o 9x", "-o", "--env ="])
 def test_bad_values_are_refused(nb: Notebook, flags):
     cell = nb.fails(f'%%run {flags}\nfmt.Println("started")')
     assert "started" not in cell.stdout
