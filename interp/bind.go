@@ -25,7 +25,7 @@ func (p *Plan) Bind(name string) (*Cell, error) {
 		dots: map[string]bool{}, lowered: p.p.lowered, renamed: p.p.renamed, hidden: p.p.hidden}
 	own := map[string]*decl{}
 	for _, d := range p.p.fresh {
-		if d.frag.src == p.p.src {
+		if d.frag.src == p.p.src || d.inst != nil {
 			for _, dn := range d.names {
 				own[dn] = d
 			}

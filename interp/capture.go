@@ -141,7 +141,7 @@ type closure struct {
 
 func (c *closure) visit(ps []piece) {
 	for _, q := range ps {
-		if q.ref != "" && !strings.HasPrefix(q.ref, importRef) {
+		if q.ref != "" && q.world != checkerOnly && !strings.HasPrefix(q.ref, importRef) {
 			c.ref(q.ref)
 		}
 	}

@@ -147,6 +147,9 @@ func (c *Cell) Commit() {
 	for path := range p.dots {
 		n.dots[path] = true
 	}
+	for name := range p.stale { // those that are still used follow
+		n.drop(name)
+	}
 	for _, d := range p.fresh {
 		c.declare(d)
 	}
@@ -234,10 +237,13 @@ func (n *Notebook) forget(d *decl) {
 }
 
 func (d *decl) generic() bool {
-	if g, ok := d.node.(*ast.GenDecl); ok {
-		if s, ok := g.Specs[0].(*ast.TypeSpec); ok {
+	switch node := d.node.(type) {
+	case *ast.GenDecl:
+		if s, ok := node.Specs[0].(*ast.TypeSpec); ok {
 			return s.TypeParams != nil
 		}
+	case *ast.FuncDecl:
+		return node.Type.TypeParams != nil || receiverGeneric(node)
 	}
 	return false
 }

@@ -25,9 +25,11 @@ import (
 
 // verdict is what a pass of go/types says.
 type verdict struct {
-	pkg    *types.Package
-	info   *types.Info
-	errors []types.Error
+	pkg     *types.Package
+	info    *types.Info
+	errors  []types.Error
+	conf    *types.Config
+	prelude map[*decl]bool // what of the standard library's generic code it has
 }
 
 // scopeOf is what a pass sees at the package level.
@@ -53,6 +55,9 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 	varPaths := map[string]bool{}
 	for _, v := range s.vars {
 		for _, p := range v.typ {
+			if p.world == evaluatorOnly {
+				continue
+			}
 			if path, ok := strings.CutPrefix(p.ref, importRef); ok {
 				varPaths[path] = true
 			}
@@ -95,7 +100,8 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 		},
 	}
 	n.insertGlobals(v.pkg, file)
-	conf := types.Config{
+	v.conf = &types.Config{
+		Context:                  types.NewContext(),
 		GoVersion:                GoVersion,
 		Importer:                 n.imp,
 		Sizes:                    types.SizesFor("gc", runtime.GOARCH),
@@ -106,7 +112,7 @@ func (n *Notebook) pass(s scopeOf) *verdict {
 			}
 		},
 	}
-	_ = types.NewChecker(&conf, n.fset, v.pkg, v.info).Files([]*ast.File{file})
+	_ = types.NewChecker(v.conf, n.fset, v.pkg, v.info).Files([]*ast.File{file})
 	return v
 }
 
@@ -170,23 +176,13 @@ func (n *Notebook) importDecl(name, path string) ast.Decl {
 // checkAlias is the name by which the types of variables reach a package, whatever the user's names are.
 func (n *Notebook) checkAlias(path string) string {
 	r := strings.NewReplacer("/", "_", ".", "_", "-", "_")
-	return r.Replace(path) + sep
+	alias := r.Replace(path) + sep
+	n.aliases[alias] = path
+	return alias
 }
 
 func (n *Notebook) varDecl(v *entity) *fragment {
-	var b strings.Builder
-	b.WriteString("var " + v.name + " ")
-	for _, p := range v.typ {
-		switch {
-		case strings.HasPrefix(p.ref, importRef):
-			b.WriteString(n.checkAlias(p.ref[len(importRef):]))
-		case p.ref != "":
-			b.WriteString(p.ref)
-		default:
-			b.WriteString(p.text)
-		}
-	}
-	return n.synthetic(b.String())
+	return n.synthetic("var " + v.name + " " + n.checkText(v.typ))
 }
 
 // checkNode gives the syntax tree of a declaration as a pass shall see it.

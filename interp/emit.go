@@ -25,6 +25,9 @@ func (e *emitter) printf(format string, args ...any) { fmt.Fprintf(&e.buf, forma
 
 func (e *emitter) pieces(ps []piece) {
 	for _, p := range ps {
+		if p.world == checkerOnly {
+			continue
+		}
 		text := p.text
 		switch path, ok := strings.CutPrefix(p.ref, importRef); {
 		case ok:
@@ -88,8 +91,8 @@ func (e *emitter) unit(name, file string) *Unit {
 // declarations writes lowered declarations, one below the other.
 func (e *emitter) declarations(ds []*decl, code func(*decl) []piece) {
 	for _, d := range ds {
-		if d.kind == constKind {
-			continue // every use was replaced by its value
+		if d.kind == constKind || d.generic() {
+			continue // every use was replaced: by its value, by its instance
 		}
 		e.pieces(code(d))
 		e.printf("\n")

@@ -85,7 +85,20 @@ func (l *lowering) taken(start, end int) []piece {
 	if start >= end {
 		return nil
 	}
-	return []piece{{text: l.frag.text[start:end], src: l.frag.src, off: l.frag.sourceOffset(start)}}
+	if l.frag.parts == nil {
+		return []piece{{text: l.frag.text[start:end], src: l.frag.src, off: l.frag.sourceOffset(start)}}
+	}
+	var out []piece
+	for i := l.frag.partAt(start); start < end; i++ {
+		stop := end
+		if i+1 < len(l.frag.parts) {
+			stop = min(end, l.frag.parts[i+1].at)
+		}
+		out = append(out, piece{text: l.frag.text[start:stop], src: l.frag.src, off: l.frag.sourceOffset(start),
+			fixed: i < 0 || l.frag.parts[i].fixed})
+		start = stop
+	}
+	return out
 }
 
 // inside renders a node that lies within the edit self.
@@ -120,11 +133,14 @@ func (n *Notebook) lower(p *prepared, forRank bool) error {
 	if len(errs.Diagnostics) > 0 {
 		return errs.sorted()
 	}
-	return nil
+	return n.makeInstances(p)
 }
 
 // declaration lowers one declaration. Constants have no code: each use is replaced by its value.
 func (l *lowering) declaration(d *decl) []piece {
+	if d.generic() {
+		return l.generic(d)
+	}
 	switch d.kind {
 	case constKind:
 		return l.constants(d)
@@ -136,7 +152,9 @@ func (l *lowering) declaration(d *decl) []piece {
 		return out
 	}
 	fn := d.node.(*ast.FuncDecl)
-	if fn.Recv == nil { // before walk: an init function has a name of its own here
+	if d.kind == methodKind && d.inst != nil {
+		l.methodCopy(d, fn)
+	} else if fn.Recv == nil { // before walk: an init function has a name of its own here
 		l.edit(fn.Name, func(int) []piece { return []piece{{ref: d.name, src: d.frag.src, off: l.frag.offset(fn.Name.Pos())}} })
 	}
 	if fn.Body == nil {
@@ -188,6 +206,9 @@ func (l *lowering) nameResults(fn *ast.FuncDecl) {
 // walk notes the edits that apply anywhere: names, constants, go statements, recover.
 func (l *lowering) walk(root ast.Node) {
 	ast.Inspect(root, func(node ast.Node) bool {
+		if l.instantiated(node) {
+			return false
+		}
 		switch node := node.(type) {
 		case *ast.Ident:
 			l.ident(node)
@@ -264,6 +285,10 @@ func (l *lowering) ident(id *ast.Ident) {
 			return
 		}
 	}
+	if isLocal(obj) {
+		l.replace(id, typePieces(obj.Type(), l.v.pkg)...)
+		return
+	}
 	if obj.Pkg() == nil || obj.Parent() != obj.Pkg().Scope() {
 		return
 	}
@@ -317,15 +342,8 @@ func (l *lowering) field(id *ast.Ident, f *types.Var) {
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	var obj *types.TypeName
-	switch t := t.(type) {
-	case *types.Named:
-		obj = t.Obj()
-	case *types.Alias:
-		obj = t.Obj()
-	}
-	if obj != nil && obj.Pkg() == l.v.pkg && obj.Parent() == l.v.pkg.Scope() {
-		l.replace(id, piece{ref: obj.Name()})
+	if ps := forEvaluator(typePieces(t, l.v.pkg)); len(ps) == 1 && ps[0].ref != "" {
+		l.replace(id, ps...)
 	}
 }
 

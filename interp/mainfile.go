@@ -44,7 +44,7 @@ func (n *Notebook) checkProgram(p *prepared) error {
 	if len(errs.Diagnostics) > 0 {
 		return errs.sorted()
 	}
-	return nil
+	return n.makeInstances(p)
 }
 
 // globalVars lists the file's variables.

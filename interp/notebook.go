@@ -35,9 +35,11 @@ type decl struct {
 	names  []string // what it declares; several for a group of constants
 	frag   *fragment
 	node   ast.Decl
-	text   string  // as the user wrote it
-	code   []piece // lowered; nil until its body was checked without error
-	broken string  // why it no longer compiles
+	text   string       // as the user wrote it
+	code   []piece      // lowered; nil until its body was checked without error
+	broken string       // why it no longer compiles
+	inst   *instance    // what it is a copy of, if it is one
+	uses   []genericUse // in a generic declaration: the identifiers that a copy may have to change
 }
 
 // entity is what a name of the notebook stands for.
@@ -66,6 +68,7 @@ type Notebook struct {
 	counter int
 	helpers []ast.Decl
 	globals map[string]types.Object // those of the globals that some cell has named
+	aliases map[string]string // import paths by the names that checkAlias gave
 }
 
 // NewNotebook gives an empty notebook.
@@ -78,6 +81,7 @@ func NewNotebook() *Notebook {
 		dots:    map[string]bool{},
 		used:    map[string]bool{},
 		globals: map[string]types.Object{},
+		aliases: map[string]string{},
 	}
 	n.imp = newPackages()
 	// tuple stands in the checked code for a list of expressions, which Go has no statement for.
@@ -153,7 +157,7 @@ func (n *Notebook) affected(changed map[string]bool, gone map[*decl]bool) []*dec
 	for again := true; again; {
 		again = false
 		for _, d := range n.decls {
-			if in[d] || gone[d] || !d.uses(changed) {
+			if in[d] || gone[d] || !d.usesAny(changed) {
 				continue
 			}
 			in[d], again = true, true
@@ -176,7 +180,7 @@ func (n *Notebook) index(d *decl) int {
 	return -1
 }
 
-func (d *decl) uses(names map[string]bool) bool {
+func (d *decl) usesAny(names map[string]bool) bool {
 	for r := range d.refs() {
 		if names[r] {
 			return true
@@ -191,7 +195,7 @@ func (n *Notebook) Names() []Name {
 	defer n.mu.Unlock()
 	var out []Name
 	for _, e := range n.names {
-		if e.hidden || e.kind == methodKind {
+		if e.hidden || e.kind == methodKind || strings.Contains(e.name, sep) {
 			continue
 		}
 		out = append(out, Name{Name: e.name, Kind: e.kind.String(), Cell: e.src.name, Type: plain(e.typ)})
@@ -211,21 +215,23 @@ type Name struct {
 // clean takes what we added out of a message that quotes the evaluator's or the checker's names.
 func clean(msg string) string {
 	if !strings.Contains(msg, sep) {
-		return msg
+		return decodeName(msg)
 	}
 	var b strings.Builder
 	for {
 		i := strings.Index(msg, sep)
 		if i < 0 {
 			b.WriteString(msg)
-			return b.String()
+			return decodeName(b.String())
 		}
 		b.WriteString(msg[:i])
 		msg = msg[i+len(sep):]
-		if strings.HasPrefix(msg, "old") {
-			msg = strings.TrimLeft(msg[3:], "0123456789")
+		switch {
+		case strings.HasPrefix(msg, "old"):
+			msg = msg[len("old"):]
 			b.WriteString(" (as it was declared before)")
-			continue
+		case strings.HasPrefix(msg, "i"), strings.HasPrefix(msg, "l"), strings.HasPrefix(msg, "v"): // instance, local type, variable
+			msg = msg[1:]
 		}
 		msg = strings.TrimLeft(msg, "0123456789")
 	}

@@ -13,11 +13,13 @@ import (
 // survive whatever is put around it.
 type piece struct {
 	text  string
-	src   *source // where text was taken from, or what it stands for; nil if neither
-	off   int     // the offset there
-	fixed bool    // made: all of it stands at off
-	ref   string  // name to fill in, in one of the forms below; text is then empty
-	dep   string  // name that the code depends on though its text does not change with it (a method, a folded constant)
+	src   *source   // where text was taken from, or what it stands for; nil if neither
+	off   int       // the offset there
+	fixed bool      // made: all of it stands at off
+	ref   string    // name to fill in, in one of the forms below; text is then empty
+	dep   string    // name that the code depends on though its text does not change with it (a method, a folded constant)
+	world world     // who it is for, if not for both
+	inst  *instance // what ref needs to be made for it, until it is
 }
 
 // The forms of ref: the name of an entity ("f"), a package ("import:path"), the entity that a cell replaced
@@ -35,6 +37,7 @@ func plain(ps []piece) string {
 	var b strings.Builder
 	for _, p := range ps {
 		switch {
+		case p.world == evaluatorOnly:
 		case strings.HasPrefix(p.ref, importRef):
 			b.WriteString(lastElement(p.ref[len(importRef):]))
 		case p.ref != "":
@@ -44,40 +47,6 @@ func plain(ps []piece) string {
 		}
 	}
 	return clean(b.String())
-}
-
-// typePieces writes a type as source, with the names of the notebook and of packages left open.
-func typePieces(t types.Type, pkg *types.Package) []piece {
-	s := types.TypeString(t, func(p *types.Package) string {
-		if p == pkg {
-			return "\x01"
-		}
-		return "\x02" + p.Path() + "\x03"
-	})
-	var out []piece
-	for s != "" {
-		i := strings.IndexAny(s, "\x01\x02")
-		if i < 0 {
-			return append(out, made("%s", s))
-		}
-		if i > 0 {
-			out = append(out, made("%s", s[:i]))
-		}
-		if s[i] == '\x02' {
-			j := strings.IndexByte(s, '\x03')
-			out = append(out, piece{ref: importRef + s[i+1:j]})
-			s = s[j+1:]
-			continue
-		}
-		s = s[i+2:] // the marker and the dot
-		end := strings.IndexFunc(s, func(r rune) bool { return !isIdent(r) })
-		if end < 0 {
-			end = len(s)
-		}
-		out = append(out, piece{ref: s[:end]})
-		s = s[end:]
-	}
-	return out
 }
 
 // expressible says why a type cannot be written at the top level of a notebook, or nothing.

@@ -33,6 +33,9 @@ type prepared struct {
 	conflict   []ast.Expr     // values of another type than the first
 	retry      map[*decl]bool // broken ones that what they use may have mended
 	bodyFailed bool
+	stale      map[string]bool    // instances whose generic, or what it uses, means something else now
+	made       map[string]bool    // instances that the cell adds
+	never      map[token.Pos]bool // cases that a copy of generic code has twice
 }
 
 // topVar is a variable that a cell declares at its top level.
@@ -327,7 +330,7 @@ func (n *Notebook) hide(p *prepared, affected []*decl) {
 	var need func(ps []piece)
 	need = func(ps []piece) {
 		for _, q := range ps {
-			if retyped[q.ref] && !needed[q.ref] {
+			if q.world != checkerOnly && retyped[q.ref] && !needed[q.ref] {
 				needed[q.ref] = true
 				if e := n.names[q.ref]; e.decl != nil {
 					need(e.decl.code)
@@ -379,6 +382,7 @@ func (n *Notebook) checkText(code []piece) string {
 	var b strings.Builder
 	for _, q := range code {
 		switch {
+		case q.world == evaluatorOnly:
 		case strings.HasPrefix(q.ref, importRef):
 			b.WriteString(n.checkAlias(q.ref[len(importRef):]))
 		case q.ref != "":
@@ -390,12 +394,21 @@ func (n *Notebook) checkText(code []piece) string {
 	return b.String()
 }
 
+// renameRefs gives pieces in which references go to other names. An instance under a new name is a plain type, also to
+// the checker.
 func renameRefs(ps []piece, renamed map[string]string) []piece {
-	out := append([]piece(nil), ps...)
-	for i := range out {
-		if r, ok := renamed[out[i].ref]; ok {
-			out[i].ref = r
+	var out []piece
+	for _, q := range ps {
+		if r, ok := renamed[q.ref]; ok {
+			q.ref = r
+			if q.world == evaluatorOnly {
+				for len(out) > 0 && out[len(out)-1].world == checkerOnly {
+					out = out[:len(out)-1]
+				}
+				q.world = bothWorlds
+			}
 		}
+		out = append(out, q)
 	}
 	return out
 }
@@ -404,7 +417,7 @@ func renameRefs(ps []piece, renamed map[string]string) []piece {
 func (n *Notebook) live(p *prepared) ([]*decl, []*entity) {
 	var decls []*decl
 	for _, d := range n.decls {
-		if !p.gone[d] && (d.broken == "" || p.retry[d]) {
+		if !p.gone[d] && d.inst == nil && (d.broken == "" || p.retry[d]) {
 			decls = append(decls, d)
 		}
 	}
@@ -697,7 +710,12 @@ func (n *Notebook) checkDecls(p *prepared, affected []*decl) error {
 			bodies[d] = true
 		}
 		var fresh []*decl
+		p.stale = map[string]bool{}
 		for _, d := range affected {
+			if d.inst != nil {
+				p.stale[d.name] = true
+				continue
+			}
 			if !p.gone[d] {
 				bodies[d] = true
 				fresh = append(fresh, d)

@@ -29,12 +29,16 @@ func (e *Evaluator) runtime() yaegi.Exports {
 		"RichMap":   reflect.ValueOf(e.richMap),
 		"Fail":      reflect.ValueOf(e.returned),
 		"Panicked":  reflect.ValueOf(e.goroutinePanicked),
+		"Never":     reflect.ValueOf((*never)(nil)),
 		"Stdin":     reflect.ValueOf(&e.stdin).Elem(),
 		"Recovered": reflect.ValueOf(e.recovered),
 		"Print":     reflect.ValueOf(func(v ...any) { printTo(v, "", "") }),
 		"Println":   reflect.ValueOf(func(v ...any) { printTo(v, " ", "\n") }),
 	}}
 }
+
+// never is a type that no value has: what is left of a case that generic code has twice for its type arguments.
+type never struct{ _ func() }
 
 // enter and leave mark the cell's own goroutine.
 func (e *Evaluator) enter() {

@@ -88,6 +88,17 @@ type fragment struct {
 	shift  int    // source offset = offset in text + shift
 	insert int    // offset in text at which insertLen bytes stand that the source has not; 0 for none
 	length int    // number of inserted bytes
+	parts  []part // of a text put together from parts of the source and others; nil for none
+}
+
+// part is a run of bytes in a fragment's text.
+type part struct {
+	at, off int  // offsets of its first byte in the text and in the source
+	fixed   bool // not from the source: all of it stands for one place
+}
+
+func (f *fragment) partAt(off int) int {
+	return sort.Search(len(f.parts), func(i int) bool { return f.parts[i].at > off }) - 1
 }
 
 // offset gives the source offset of a position in the fragment.
@@ -99,6 +110,16 @@ func (f *fragment) offset(pos token.Pos) int {
 }
 
 func (f *fragment) sourceOffset(off int) int {
+	if f.parts != nil {
+		switch i := f.partAt(off); {
+		case i < 0:
+			return f.parts[0].off
+		case f.parts[i].fixed:
+			return f.parts[i].off
+		default:
+			return f.parts[i].off + off - f.parts[i].at
+		}
+	}
 	if f.length > 0 && off >= f.insert {
 		off = max(f.insert, off-f.length)
 	}
