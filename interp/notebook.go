@@ -68,7 +68,7 @@ type Notebook struct {
 	counter int
 	helpers []ast.Decl
 	globals map[string]types.Object // those of the globals that some cell has named
-	aliases map[string]string // import paths by the names that checkAlias gave
+	aliases map[string]string       // import paths by the names that checkAlias gave
 }
 
 // NewNotebook gives an empty notebook.
