@@ -370,7 +370,7 @@ func readMessage(r io.Reader) (head, *Message, error) {
 	return h, m, nil
 }
 
-// readN reads n bytes. What the length claims is believed as far as sixteen times what has come: believing all of it would
+// readN reads n bytes. What the length claims is believed as far as 128 times what has come: believing all of it would
 // let a process that has run wild claim a size for which this one dies, and growing in smaller steps would cost a large
 // value three times its size.
 func readN(r io.Reader, n uint64) ([]byte, error) {
@@ -388,7 +388,7 @@ func readN(r io.Reader, n uint64) ([]byte, error) {
 		if have == n {
 			return buf, nil
 		}
-		next := 8 * have
+		next := 64 * have
 		if n < 2*next { // the rest at once, lest a last step of a few bytes copies all
 			next = n
 		}
