@@ -21,6 +21,8 @@ type lowering struct {
 	errs      *CheckError
 	tops      map[types.Object]*topVar
 	addressed map[types.Object]bool // variables whose address is taken; see assign.go
+	tmp       int
+	flow      *flow
 }
 
 type edit struct {
@@ -222,7 +224,18 @@ func (l *lowering) walk(root ast.Node) {
 			}
 		case *ast.GoStmt:
 			l.goStmt(node)
+		case *ast.ForStmt:
+			l.loopStmt(node)
+		case *ast.RangeStmt:
+			l.rangeStmt(node)
+		case *ast.LabeledStmt:
+			l.labelled(node)
+		case *ast.BranchStmt:
+			l.branch(node)
+		case *ast.ReturnStmt:
+			l.returnStmt(node)
 		case *ast.AssignStmt:
+			l.assignStmt(node)
 			l.assign(node)
 		case *ast.CallExpr:
 			if l.constant(node) {
@@ -266,6 +279,10 @@ func (l *lowering) ident(id *ast.Ident) {
 	}
 	if tv := l.tops[obj]; tv != nil {
 		l.replace(id, piece{ref: tv.key})
+		return
+	}
+	if name, ok := l.flows().renamed[obj]; ok {
+		l.replace(id, made("%s", name))
 		return
 	}
 	switch obj := obj.(type) {

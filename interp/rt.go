@@ -17,7 +17,7 @@ import (
 
 // runtime gives the symbols by which lowered code reaches its evaluator.
 func (e *Evaluator) runtime() yaegi.Exports {
-	return yaegi.Exports{rtPath + "/rt": {
+	return yaegi.Exports{rtPath + "/rt": e.statementSymbols(map[string]reflect.Value{
 		"Enter":     reflect.ValueOf(e.enter),
 		"Leave":     reflect.ValueOf(e.leave),
 		"Var":       reflect.ValueOf(func(name string, p any) { e.vars[name] = reflect.ValueOf(p) }),
@@ -34,7 +34,7 @@ func (e *Evaluator) runtime() yaegi.Exports {
 		"Recovered": reflect.ValueOf(e.recovered),
 		"Print":     reflect.ValueOf(func(v ...any) { printTo(v, "", "") }),
 		"Println":   reflect.ValueOf(func(v ...any) { printTo(v, " ", "\n") }),
-	}}
+	})}
 }
 
 // never is a type that no value has: what is left of a case that generic code has twice for its type arguments.

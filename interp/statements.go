@@ -184,7 +184,7 @@ func (l *lowering) statements(forRank bool) {
 		}
 		ret := l.p.returns[s.ret]
 		l.edit(ret, func(self int) []piece {
-			return wrap(made("{ "), l.give(ret.Results, forRank, self), made("; return }"))
+			return append(append([]piece{made("{ ")}, l.give(ret.Results, forRank, self)...), l.topReturn(s.ret)...)
 		})
 	}
 }
