@@ -271,7 +271,8 @@ func (l *lowering) converted(t types.Type, inner []piece) []piece {
 	if t == types.Typ[types.Int] && len(inner) == 1 && inner[0].text == "0" {
 		return inner
 	}
-	return append(wrap(made("("), append(wrap(made("("), typePieces(t, l.v.pkg), made(")(")), inner...), made("))")))
+	out := wrap(made("(("), typePieces(t, l.v.pkg), made(")("))
+	return append(append(out, inner...), made("))"))
 }
 
 // rangeString ranges over what the runtime has found in the string: yaegi's own loop gives wrong offsets and takes time
