@@ -77,6 +77,18 @@ def run_cell(page: Browser, cell: int) -> None:
         )
 
 
+def click(page: Browser, selector: str) -> None:
+    """Clicks the middle of an element with the mouse."""
+    x, y = page.evaluate(
+        f"""(() => {{
+            const {{x, y, width, height}} = document.querySelector({selector!r}).getBoundingClientRect();
+            return [x + width / 2, y + height / 2];
+        }})()"""
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
 def test_a_person_in_jupyterlab(page: Browser, mark: str):
     page.wait_for("document.querySelectorAll('.jp-CodeCell').length === 4")
     page.wait_for("document.body.innerText.includes('Go (gorovod)')")
@@ -97,6 +109,6 @@ def test_a_person_in_jupyterlab(page: Browser, mark: str):
     run_cell(page, 3)
     page.wait_for(f"{output_of(3)}.split('busy now').length > 2")
     assert len(processes.of_role(mark, "worker")) == 2
-    page.evaluate("document.querySelector('[data-command=\"notebook:interrupt-kernel\"]').click()")
+    click(page, ".jp-NotebookPanel-toolbar [data-command='notebook:interrupt-kernel']")
     page.wait_for(f"/interrupt/i.test({output_of(3)})")
     assert not processes.wait_none(mark, ("worker", "agent"), timeout=10)
