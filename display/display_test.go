@@ -370,3 +370,12 @@ func TestEncode(t *testing.T) {
 		}
 	}
 }
+
+func TestDisplayGivesATextForm(t *testing.T) {
+	var got display.Data
+	defer display.SetSink(func(d display.Data) error { got = d; return nil })()
+	err := display.Display(display.Data{Data: display.MIMEMap{display.MIMETypeHTML: "<p>p</p>"}})
+	if err != nil || got.Data[display.MIMETypeText] != "<p>p</p>" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -41,12 +41,12 @@ func send(d Data) error {
 	return nil
 }
 
-// Display shows a bundle now, in the output of the cell that is running.
+// Display shows a bundle now, in the output of the cell that is running. A bundle without a text form gets one.
 func Display(d Data) error {
 	if len(d.Data) == 0 {
 		return errors.New("cannot display: the bundle is empty")
 	}
-	return send(d)
+	return send(withText(d, func() string { return textOf(d) }))
 }
 
 // Update replaces what was displayed under the identifier by WithID.
