@@ -76,7 +76,14 @@ func sink(s Surroundings) func(display.Data) error {
 	return func(d display.Data) error { return show(s, d) }
 }
 
+// show hands a bundle on, with a text form for the front ends that have no better one.
 func show(s Surroundings, d display.Data) error {
+	if _, ok := d.Data[display.MIMETypeText]; !ok && len(d.Data) > 0 {
+		if whole, ok := display.Render(d); ok {
+			whole.Transient = d.Transient
+			d = whole
+		}
+	}
 	bundle, err := display.Encode(d)
 	if err != nil {
 		return err

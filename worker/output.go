@@ -13,8 +13,9 @@ import (
 const (
 	// A line is cut when it is this long.
 	longLine = 64 << 10
-	// A line that was begun is shown after this time although it has not ended: a prompt, a row of dots.
-	patience = 100 * time.Millisecond
+	// A line that was begun is shown after this time although it has not ended: a row of dots. On a machine with more to
+	// do than it can, a process may well be halted in the middle of a line, which then must not be cut.
+	patience = time.Second
 )
 
 // lineOutput turns what a process writes, as it is read, into records of whole lines, so that the lines of two

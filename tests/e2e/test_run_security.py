@@ -85,7 +85,8 @@ def test_wrong_tokens_and_unknown_routes(guarded: Guarded):
             assert answer.status in ((401,) if len(token or b"") < 5000 else (401, 431)), (method, path, token, answer)
             if answer.status == 401:
                 assert answer.headers["content-type"].startswith("application/problem+json")
-    assert request(port, "GET", "/healthz").status == 200
+    assert request(port, "GET", "/healthz").status == 401
+    assert request(port, "GET", "/healthz", token=guarded.token()).status == 200
     for path in ("/", "/v2/program", "/v1", "/v1/nothing", "/v1/ranks/1/nothing", "/../etc/passwd"):
         assert request(port, "GET", path).status in (401, 404), path
     guarded.loses_nothing()
@@ -139,7 +140,7 @@ def test_clients_that_send_one_byte_a_second(guarded: Guarded):
             time.sleep(1)
             for connection in slow:
                 connection.sendall(b"E")
-        assert request(guarded.port, "GET", "/healthz").status == 200
+        assert request(guarded.port, "GET", "/healthz", token=guarded.token()).status == 200
         guarded.loses_nothing()
     finally:
         for connection in (*slow, *raw):
@@ -161,7 +162,7 @@ def test_a_thousand_idle_connections(guarded: Guarded):
     try:
         for _ in range(1000):
             idle.append(socket.create_connection(("127.0.0.1", guarded.port), timeout=30))
-        assert request(guarded.port, "GET", "/healthz", timeout=60).status == 200
+        assert request(guarded.port, "GET", "/healthz", token=guarded.token(), timeout=60).status == 200
         guarded.loses_nothing()
     finally:
         for connection in idle:
