@@ -301,3 +301,24 @@ func BenchmarkComplete(b *testing.B) {
 		n.Complete(text, len(text))
 	}
 }
+
+// TestCompleteBesideVariables completes in a notebook that has variables of every kind of type: the scratch copy that is
+// checked needs all that the notebook has.
+func TestCompleteBesideVariables(t *testing.T) {
+	s := newSession(t)
+	for _, cell := range []string{
+		"reader := bufio.NewReader(strings.NewReader(\"\"))\nvar when time.Time",
+		"type T struct{ A int }\nts := []T{{1}}\nm := map[string]*T{}",
+		"func f[E any](e E) []E { return []E{e} }\nfs := f(ts)",
+	} {
+		if got := s.eval(cell); got != "" {
+			t.Fatal(got)
+		}
+		if c := s.n.Complete("strings.ToU", 11); len(c.Matches) == 0 || c.Matches[0] != "ToUpper" {
+			t.Errorf("after %q: %v", cell, c)
+		}
+	}
+	if c := s.n.Complete("fs[0][0].", 9); len(c.Matches) != 1 || c.Matches[0] != "A" {
+		t.Errorf("fields: %v", c)
+	}
+}

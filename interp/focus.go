@@ -59,7 +59,7 @@ func (n *Notebook) focusOn(text string, offset int, use func(*focus)) {
 func (n *Notebook) scratch() *Notebook {
 	return &Notebook{
 		fset: n.fset, frags: map[*token.File]*fragment{}, imp: n.imp, names: n.names, decls: n.decls, imports: n.imports,
-		dots: n.dots, helpers: n.helpers, globals: maps.Clone(n.globals),
+		dots: n.dots, helpers: n.helpers, globals: maps.Clone(n.globals), aliases: maps.Clone(n.aliases),
 	}
 }
 
