@@ -29,7 +29,7 @@ type verdict struct {
 	info    *types.Info
 	errors  []types.Error
 	conf    *types.Config
-	prelude map[*decl]bool // what of the standard library's generic code it has
+	prelude map[string]bool // what of the standard library's generic code it has
 }
 
 // scopeOf is what a pass sees at the package level.

@@ -130,6 +130,9 @@ func (l *lowering) instantiated(node ast.Node) bool {
 	if obj.Pkg() != l.v.pkg {
 		return l.foreignFunc(x, obj, inst)
 	}
+	if path, name := preludePath(obj.Name()); path != "" && l.native(x, path, name, inst.TypeArgs) {
+		return true
+	}
 	w := &typeWriter{pkg: l.v.pkg}
 	l.replace(x, w.instance(obj, inst.TypeArgs), piece{dep: obj.Name()})
 	return true
@@ -273,7 +276,7 @@ func (m *maker) find(name string) *decl {
 	if e := m.n.names[name]; e != nil && e.decl != nil && !m.p.gone[e.decl] {
 		return e.decl
 	}
-	return prelude().decls[name]
+	return m.n.preludeDecl(name)
 }
 
 // methods lists the methods of a generic type as they are after the cell.
@@ -289,10 +292,8 @@ func (m *maker) methods(typ string) []*decl {
 			found[d.name] = d
 		}
 	}
-	for name, d := range prelude().decls {
-		if d.kind == methodKind && strings.HasPrefix(name, typ+".") {
-			found[name] = d
-		}
+	for _, name := range m.n.preludeMethods(typ) {
+		found[name] = m.n.preludeDecl(name)
 	}
 	var out []*decl
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -455,17 +456,22 @@ func (m *maker) checkOnce(copies []*copied) (again []*copied, err error) {
 		file.Decls = append(file.Decls, n.importDecl(".", path))
 	}
 	byFrag := map[*fragment]*copied{}
-	for _, c := range copies {
-		byFrag[c.decl.frag] = c
-		for _, id := range c.decl.frag.file.Unresolved {
+	var names func(f *fragment)
+	names = func(f *fragment) {
+		for _, id := range f.file.Unresolved {
 			if path, ok := n.aliases[id.Name]; ok {
 				add(id.Name, path)
 			}
+			for _, d := range m.library(id.Name) {
+				file.Decls = append(file.Decls, d.checkNode(false, nil))
+				names(d.frag)
+			}
 		}
+	}
+	for _, c := range copies {
+		byFrag[c.decl.frag] = c
 		file.Decls = append(file.Decls, c.decl.node)
-		for _, d := range m.needed(c) {
-			file.Decls = append(file.Decls, d)
-		}
+		names(c.decl.frag)
 	}
 	info := *m.world.info
 	var errs []types.Error
@@ -506,25 +512,21 @@ func (m *maker) checkOnce(copies []*copied) (again []*copied, err error) {
 	return again, nil
 }
 
-// needed gives the declarations of the standard library's own generic code that a copy names and the package has not.
-func (m *maker) needed(c *copied) []ast.Decl {
-	var out []ast.Decl
-	var look func(f *ast.File)
-	look = func(f *ast.File) {
-		for _, id := range f.Unresolved {
-			for _, d := range prelude().group(id.Name) {
-				if m.world.prelude == nil {
-					m.world.prelude = map[*decl]bool{}
-				}
-				if !m.world.prelude[d] {
-					m.world.prelude[d] = true
-					out = append(out, d.checkNode(false, nil))
-					look(d.frag.file)
-				}
-			}
-		}
+// library gives the declarations of the standard library's generic code that a name stands for, and that the package
+// that copies are checked in does not have yet.
+func (m *maker) library(name string) []*decl {
+	d := m.n.preludeDecl(name)
+	if d == nil || m.world.prelude[name] {
+		return nil
 	}
-	look(c.decl.frag.file)
+	if m.world.prelude == nil {
+		m.world.prelude = map[string]bool{}
+	}
+	m.world.prelude[name] = true
+	out := []*decl{d}
+	for _, method := range m.n.preludeMethods(name) {
+		out = append(out, m.n.preludeDecl(method))
+	}
 	return out
 }
 

@@ -68,6 +68,7 @@ type Notebook struct {
 	counter int
 	helpers []ast.Decl
 	globals map[string]types.Object // those of the globals that some cell has named
+	prelude map[string]*decl        // generic code of the standard library that was asked for
 	aliases map[string]string       // import paths by the names that checkAlias gave
 }
 
@@ -82,6 +83,7 @@ func NewNotebook() *Notebook {
 		used:    map[string]bool{},
 		globals: map[string]types.Object{},
 		aliases: map[string]string{},
+		prelude: map[string]*decl{},
 	}
 	n.imp = newPackages()
 	// tuple stands in the checked code for a list of expressions, which Go has no statement for.

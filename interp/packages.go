@@ -3,9 +3,11 @@ package interp
 import (
 	"fmt"
 	"go/types"
+	"strings"
 
 	yaegi "github.com/traefik/yaegi/interp"
 
+	"github.com/gorovod/gorovod/interp/internal/generic"
 	"github.com/gorovod/gorovod/interp/internal/ours"
 	"github.com/gorovod/gorovod/interp/internal/stdlib"
 )
@@ -47,6 +49,9 @@ func hasSymbol(path, name string) bool { return ours.Has(path, name) || stdlib.H
 
 // symbols gives what the evaluator takes for a package, and the other packages that it then needs.
 func symbols(path string) (table yaegi.Exports, needs []string, ok bool) {
+	if native := generic.Symbols(path, encodeName); native != nil {
+		return yaegi.Exports{path + "/" + lastElement(path): native}, strings.Fields(strings.TrimPrefix(path, generic.Prefix)), true
+	}
 	if table, ok = ours.Symbols(path); ok {
 		return table, ours.Needs(path), true
 	}

@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"github.com/gorovod/gorovod/interp/internal/generic"
 )
 
 // This file writes types as pieces. The evaluator knows no generic type: an instance of one (List[int]) is there a type
@@ -244,6 +246,11 @@ func (w *typeWriter) named(t *types.Named) {
 		}
 		return
 	}
+	if name := nativeType(t, w.pkg); name != "" {
+		w.out = append(w.out, piece{ref: importRef + generic.Prefix + t.Obj().Pkg().Path(), world: evaluatorOnly},
+			piece{text: "." + encodeName(name), world: evaluatorOnly})
+		return
+	}
 	w.out = append(w.out, w.instance(t.Obj(), t.TypeArgs()))
 }
 
@@ -385,4 +392,17 @@ func encoded(r rune) bool { return r > nameShift && r < nameShift+0x80 }
 // preludeName names a generic of the standard library among the notebook's declarations.
 func preludeName(obj types.Object) string {
 	return encodeName(obj.Pkg().Path() + "." + obj.Name())
+}
+
+// preludePath takes such a name apart; the path is empty for another.
+func preludePath(name string) (path, member string) {
+	if !strings.ContainsFunc(name, encoded) {
+		return "", ""
+	}
+	name = decodeName(name)
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return "", ""
+	}
+	return name[:i], name[i+1:]
 }
