@@ -274,11 +274,14 @@ func (c *client) run(code string) (msg, []msg) {
 	return c.reply("shell", id), c.published(id)
 }
 
-// ready waits until the kernel has told this client, its first, that it is starting.
+// ready waits until the kernel has welcomed this client, its first, and told it that it is starting.
 func (c *client) ready() *client {
 	c.t.Helper()
-	if m := c.next("iopub"); m.Type != "status" || m.Content["execution_state"] != "starting" {
+	if m := c.next("iopub"); m.Type != "iopub_welcome" || m.Content["subscription"] != "" {
 		c.t.Fatalf("the first message is %s %v", m.Type, m.Content)
+	}
+	if m := c.next("iopub"); m.Type != "status" || m.Content["execution_state"] != "starting" {
+		c.t.Fatalf("the second message is %s %v", m.Type, m.Content)
 	}
 	return c
 }

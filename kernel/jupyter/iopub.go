@@ -46,7 +46,7 @@ func newIOPub(l net.Listener, s *Server) *iopub {
 	p := &iopub{compose: s.compose, sign: s.sign, mlog: s.mlog, log: s.log, gather: make(chan struct{}, 1), starting: true}
 	p.mu.Lock() // a subscriber may come before pub is set
 	defer p.mu.Unlock()
-	p.pub = zmtp.NewPub(l, s.log, p.subscribed)
+	p.pub = zmtp.NewPub(l, s.log, p.welcome, p.subscribed)
 	return p
 }
 
@@ -65,6 +65,19 @@ func (p *iopub) run(stop <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// welcome tells a subscriber that it will miss nothing from now on. It is newer than the version of the protocol that
+// the kernel speaks; who does not know the message ignores it.
+func (p *iopub) welcome(topic string) [][]byte {
+	m, err := p.compose.compose("iopub_welcome", nil, map[string]any{"subscription": topic}, nil)
+	if err != nil {
+		p.log.Error("cannot welcome a subscriber", "error", err)
+		return nil
+	}
+	m.identities = [][]byte{[]byte(topic)}
+	p.mlog.write("send", chanIOPub, m)
+	return p.sign.frames(m)
 }
 
 // subscribed sends the one "starting" status to the first who can hear it.

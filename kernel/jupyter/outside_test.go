@@ -331,7 +331,7 @@ func TestMessageLog(t *testing.T) {
 		got = append(got, e.Direction+" "+e.Channel+" "+e.Header.Type)
 	}
 	want := []string{
-		"send iopub status", "recv shell execute_request", "send iopub status", "send iopub execute_input",
+		"send iopub iopub_welcome", "send iopub status", "recv shell execute_request", "send iopub status", "send iopub execute_input",
 		"send stdin input_request", "recv stdin input_reply", "send iopub stream", "send shell execute_reply", "send iopub status",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

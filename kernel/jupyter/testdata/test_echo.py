@@ -178,7 +178,7 @@ class Lifecycle(unittest.TestCase):
             km.shutdown_kernel()
         with open(os.path.join(os.environ["JUPYTER_TEST_LOG_DIR"], f"messages-{pid}.jsonl")) as log:
             sent = [json.loads(line) for line in log]
-        states = [m["content"].get("execution_state") for m in sent if m["channel"] == "iopub"]
+        states = [m["content"]["execution_state"] for m in sent if m["header"]["msg_type"] == "status"]
         self.assertEqual(states[0], "starting")
         self.assertEqual(states.count("starting"), 1)
 

@@ -115,16 +115,18 @@ func (r *Router) Close(linger time.Duration) error { return r.s.closeWithin(ling
 // Pub is a PUB socket: a message goes to every peer that subscribed to a prefix of its first frame.
 type Pub struct {
 	s          *socket
+	welcome    func(topic string) [][]byte
 	subscribed func()
 
 	mu     sync.Mutex
 	topics map[*peer]map[string]int // counted: an XSUB may subscribe to the same twice
 }
 
-// NewPub serves the connections of l, which it closes in the end. subscribed is called at every new subscription, on
-// the subscriber's goroutine and after the subscription is in force.
-func NewPub(l net.Listener, log *slog.Logger, subscribed func()) *Pub {
-	p := &Pub{s: newSocket(zmq4.Pub, l, log), subscribed: subscribed, topics: map[*peer]map[string]int{}}
+// NewPub serves the connections of l, which it closes in the end. Both functions are called at every new subscription,
+// on the subscriber's goroutine: welcome gives a message for this subscriber alone, which is its first of that topic, or
+// nil; subscribed comes after the subscription is in force.
+func NewPub(l net.Listener, log *slog.Logger, welcome func(topic string) [][]byte, subscribed func()) *Pub {
+	p := &Pub{s: newSocket(zmq4.Pub, l, log), welcome: welcome, subscribed: subscribed, topics: map[*peer]map[string]int{}}
 	p.s.attach, p.s.receive, p.s.detach = p.attach, p.receive, p.detach
 	p.s.start()
 	return p
@@ -159,6 +161,9 @@ func (p *Pub) receive(sub *peer, frames [][]byte) {
 		p.mu.Unlock()
 	case 1:
 		if len(topics) < maxTopics {
+			if frames := p.welcome(topic); frames != nil {
+				sub.out.push(outgoing{frames: frames})
+			}
 			topics[topic]++
 		}
 		p.mu.Unlock()

@@ -139,7 +139,7 @@ func TestWaitPeer(t *testing.T) {
 func TestPubTopics(t *testing.T) {
 	l := listen(t)
 	subscribed := make(chan struct{}, 10)
-	p := NewPub(l, quiet, func() { subscribed <- struct{}{} })
+	p := NewPub(l, quiet, noWelcome, func() { subscribed <- struct{}{} })
 	closeWith(t, p)
 	p.Send([][]byte{[]byte("a"), []byte("nobody hears this")})
 	subs := map[string]*zmq4.Conn{}
@@ -177,7 +177,7 @@ func TestPubTopics(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	l := listen(t)
 	subscribed := make(chan struct{}, 1)
-	p := NewPub(l, quiet, func() { subscribed <- struct{}{} })
+	p := NewPub(l, quiet, noWelcome, func() { subscribed <- struct{}{} })
 	closeWith(t, p)
 	sub := dial(t, l, zmq4.Sub, "")
 	sub.SendMsg(zmq4.NewMsgString("\x01"))
@@ -215,7 +215,7 @@ func TestThrottle(t *testing.T) {
 func TestCloseDeliversWhatIsQueued(t *testing.T) {
 	l := listen(t)
 	subscribed := make(chan struct{}, 1)
-	p := NewPub(l, quiet, func() { subscribed <- struct{}{} })
+	p := NewPub(l, quiet, noWelcome, func() { subscribed <- struct{}{} })
 	sub := dial(t, l, zmq4.Sub, "")
 	sub.SendMsg(zmq4.NewMsgString("\x01"))
 	<-subscribed
@@ -398,3 +398,5 @@ func FuzzHandshake(f *testing.F) {
 		handshake(scripted{in: bytes.NewReader(in)}, zmq4.Router)
 	})
 }
+
+func noWelcome(string) [][]byte { return nil }
