@@ -30,7 +30,7 @@ type SessionConfig struct {
 	// Display gets a MIME bundle (JSON) to show, after the output that was written before it. The code that shows
 	// it waits for Display to return.
 	Display func(bundle []byte) error
-	// Ask gets a question of the code to the user. The context ends with the session.
+	// Ask gets a question of the code to the user. The context ends with the session. io.EOF is the end of the input.
 	Ask func(ctx context.Context, question AskFor) (string, error)
 }
 

@@ -88,7 +88,11 @@ func (h *sessionServer) ask(ctx context.Context, question AskFor) (string, error
 		return "", err
 	}
 	reply, err := h.peer.Call(ctx, m)
-	if err != nil {
+	var refused *link.RemoteError
+	switch {
+	case errors.As(err, &refused) && refused.Text == io.EOF.Error():
+		return "", io.EOF // nobody will answer, which is how a program's input ends
+	case err != nil:
 		return "", fmt.Errorf("read from standard input: %w", err)
 	}
 	var line string
