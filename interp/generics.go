@@ -33,6 +33,7 @@ func (l *lowering) generic(d *decl) []piece {
 	d.uses = nil
 	dep := func(name string) { out = append(out, piece{dep: name}) }
 	conversions := map[*ast.Ident]token.Pos{}
+	params := l.typeParams(d.node)
 	ast.Inspect(d.node, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.CallExpr:
@@ -65,7 +66,7 @@ func (l *lowering) generic(d *decl) []piece {
 				return true
 			}
 			switch tp, isParam := obj.Type().(*types.TypeParam); {
-			case isParam && l.v.info.Uses[node] != nil && isTypeName(obj):
+			case isParam && l.v.info.Uses[node] != nil && isTypeName(obj) && params[tp]:
 				use.param = tp.Index()
 				if end, ok := conversions[node]; ok {
 					use.convEnd = l.offset(end)
@@ -83,6 +84,30 @@ func (l *lowering) generic(d *decl) []piece {
 	return out
 }
 
+// typeParams gives the type parameters of a declaration itself.
+func (l *lowering) typeParams(node ast.Decl) map[*types.TypeParam]bool {
+	out := map[*types.TypeParam]bool{}
+	add := func(list *types.TypeParamList) {
+		for tp := range list.TypeParams() {
+			out[tp] = true
+		}
+	}
+	switch node := node.(type) {
+	case *ast.GenDecl:
+		switch t := l.v.info.Defs[node.Specs[0].(*ast.TypeSpec).Name].Type().(type) {
+		case *types.Named:
+			add(t.TypeParams())
+		case *types.Alias:
+			add(t.TypeParams())
+		}
+	case *ast.FuncDecl:
+		sig := l.v.info.Defs[node.Name].(*types.Func).Signature()
+		add(sig.TypeParams())
+		add(sig.RecvTypeParams())
+	}
+	return out
+}
+
 func isTypeName(obj types.Object) bool {
 	_, ok := obj.(*types.TypeName)
 	return ok
@@ -96,6 +121,7 @@ func isPkgName(obj types.Object) bool {
 // instantiated replaces the name of an instance of a generic function or type.
 func (l *lowering) instantiated(node ast.Node) bool {
 	if d, ok := node.(*ast.DeclStmt); ok {
+		l.funcVars(d)
 		return l.localTypes(d)
 	}
 	x, ok := node.(ast.Expr)
@@ -411,7 +437,7 @@ func (m *maker) copy(inst *instance) ([]*copied, error) {
 
 // hoist declares a type of a function at the package's level.
 func (m *maker) hoist(inst *instance) []*copied {
-	code := append([]piece{made("type "), {ref: inst.name}, made(" ")}, typePieces(inst.local.Type().Underlying(), inst.pkg)...)
+	code := append([]piece{made("type "), {ref: inst.name}, made(" ")}, typePieces(inst.local.Underlying(), inst.pkg)...)
 	m.scan(code, inst.depth)
 	text := m.n.checkText(code)
 	f := m.n.synthetic(text)

@@ -24,10 +24,10 @@ const (
 // instance is a declaration that must be made for the evaluator: the copy of a generic function or type for its type
 // arguments, or of a type that a function declares.
 type instance struct {
-	name    string    // by which references have it
-	generic string    // the generic declaration's name
-	args    [][]piece // the type arguments
-	local   *types.TypeName
+	name    string     // by which references have it
+	generic string     // the generic declaration's name
+	args    [][]piece  // the type arguments
+	local   types.Type // the type that a function declares
 	pkg     *types.Package
 	src     *source // where it is asked for
 	off     int
@@ -87,7 +87,7 @@ func (w *typeWriter) object(obj types.Object) {
 		w.flush()
 		p := piece{ref: typeKey(obj)}
 		if isLocal(obj) {
-			p.inst = &instance{name: p.ref, local: obj.(*types.TypeName), pkg: w.pkg}
+			p.inst = &instance{name: p.ref, local: obj.Type(), pkg: w.pkg}
 		}
 		w.out = append(w.out, p)
 	}
@@ -219,6 +219,18 @@ func (w *typeWriter) channel(t *types.Chan) {
 func (w *typeWriter) named(t *types.Named) {
 	if t.TypeArgs().Len() == 0 {
 		w.object(t.Obj())
+		return
+	}
+	if isLocal(t.Obj()) { // a generic type that a function declares
+		c := &typeWriter{pkg: w.pkg, canon: true}
+		c.list(t.TypeArgs())
+		name := typeKey(t.Obj()) + sep + "i" + encodeName(c.buf.String())
+		if w.canon {
+			w.text(name)
+			return
+		}
+		w.flush()
+		w.out = append(w.out, piece{ref: name, inst: &instance{name: name, local: t, pkg: w.pkg}})
 		return
 	}
 	if w.canon || w.check {
