@@ -66,7 +66,7 @@ func (c *cells) execute(ctx context.Context, m *message) {
 	s := c.s
 	started := time.Now()
 	metadata := map[string]any{"started": timestamp(started)}
-	stop := false
+	var waiting []arrival // what the failure of this cell aborts
 	s.bracket(m, func(*origin) {
 		req, err := parseExecute(m)
 		if err != nil {
@@ -91,14 +91,14 @@ func (c *cells) execute(ctx context.Context, m *message) {
 		if req.StoreHistory {
 			s.history.Add(req.Count, req.Code, out.historyOutput())
 		}
-		stop = res.Err != nil && req.StopOnError
-		if stop {
-			c.failedAt = time.Now()
+		if res.Err != nil && req.StopOnError {
+			// Before the reply: what comes behind it may be an answer to it.
+			c.failedAt, waiting = time.Now(), c.inbox.takeAll()
 		}
 		s.reply(s.shell, m, "execute_reply", c.content(res, req), metadata)
 	})
-	if stop {
-		c.abortAll()
+	for _, a := range waiting {
+		c.abort(a.m)
 	}
 }
 

@@ -13,6 +13,7 @@ from .notebook import plain
 # name of the machine, and how the lines of different ranks fall together.
 _VARYING = [
     (re.compile(r"\bpid[ =:]*\d+"), "pid N"),
+    (re.compile(r"\b(rank \d+) on \S+"), r"\1 on HOST"),
     (re.compile(r"\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|m|min)\b(\d+(\.\d+)?s)?"), "TIME"),
     (re.compile(r"\b\d{2}:\d{2}:\d{2}(\.\d+)?\b"), "TIME"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "ADDRESS"),
