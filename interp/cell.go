@@ -236,6 +236,14 @@ func (n *Notebook) forget(d *decl) {
 	}
 }
 
+// alias tells an alias, which lowered code has no use for: what it stands for is written in its place.
+func (d *decl) alias() bool {
+	if g, ok := d.node.(*ast.GenDecl); ok && d.kind == typeKind {
+		return g.Specs[0].(*ast.TypeSpec).Assign.IsValid()
+	}
+	return false
+}
+
 func (d *decl) generic() bool {
 	switch node := d.node.(type) {
 	case *ast.GenDecl:

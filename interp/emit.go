@@ -91,7 +91,7 @@ func (e *emitter) unit(name, file string) *Unit {
 // declarations writes lowered declarations, one below the other.
 func (e *emitter) declarations(ds []*decl, code func(*decl) []piece) {
 	for _, d := range ds {
-		if d.kind == constKind || d.generic() {
+		if d.kind == constKind || d.generic() || d.alias() {
 			continue // every use was replaced: by its value, by its instance
 		}
 		e.pieces(code(d))
@@ -120,5 +120,5 @@ func (e *emitter) body(name string, code []piece) {
 
 // isPlainType says whether a declaration is of a type that has values, not a generic one.
 func (d *decl) isPlainType() bool {
-	return d.kind == typeKind && !d.generic()
+	return d.kind == typeKind && !d.generic() && !d.alias()
 }

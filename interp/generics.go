@@ -25,6 +25,7 @@ type genericUse struct {
 	param      int    // index of the type parameter that it names, or -1
 	local      string // the local thing that it names, or ""
 	convEnd    int    // it is the type of a conversion of a constant, which ends there
+	insert     string // nothing that is named: text to put here in a copy that must be exact
 }
 
 // generic notes what a generic declaration depends on, and what a copy replaces. It has no code.
@@ -36,6 +37,12 @@ func (l *lowering) generic(d *decl) []piece {
 	params := l.typeParams(d.node)
 	ast.Inspect(d.node, func(node ast.Node) bool {
 		switch node := node.(type) {
+		case *ast.TypeAssertExpr: // of an interface that may not have the methods that the type argument has
+			if node.Type != nil {
+				for i, pos := range []token.Pos{node.X.Pos(), node.X.End()} {
+					d.uses = append(d.uses, genericUse{start: l.offset(pos), end: l.offset(pos), param: -1, insert: []string{"any(", ")"}[i]})
+				}
+			}
 		case *ast.CallExpr:
 			if id, ok := ast.Unparen(node.Fun).(*ast.Ident); ok && len(node.Args) == 1 && l.v.info.Types[node.Args[0]].Value != nil {
 				conversions[id] = node.End()
@@ -179,6 +186,21 @@ func (l *lowering) genericName(x ast.Expr) *ast.Ident {
 		return l.genericName(ast.Unparen(x.X))
 	}
 	return nil
+}
+
+// typeName replaces the name of a type that functions declare, or of an alias.
+func (l *lowering) typeName(id *ast.Ident, name *types.TypeName) {
+	if l.v.info.Defs[id] == types.Object(name) {
+		return // where it is declared
+	}
+	ps := typePieces(name.Type(), l.v.pkg)
+	if needsParens(ps) {
+		ps = wrap(made("("), ps, made(")"))
+	}
+	if name.IsAlias() && !isLocal(name) {
+		ps = append(ps, piece{dep: name.Name()})
+	}
+	l.replace(id, ps...)
 }
 
 // needsParens says whether a type must stand in parentheses to be called as a conversion.
@@ -610,6 +632,10 @@ func (m *maker) write(inst *instance, g *decl) (*copied, error) {
 	}
 	for _, u := range g.uses {
 		switch {
+		case u.insert != "":
+			if m.exact[inst] {
+				cuts = append(cuts, splice{u.start, u.end, u.insert})
+			}
 		case u.param >= len(args):
 			continue
 		case u.param >= 0 && u.convEnd > 0 && m.exact[inst]:

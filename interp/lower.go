@@ -302,8 +302,8 @@ func (l *lowering) ident(id *ast.Ident) {
 			return
 		}
 	}
-	if isLocal(obj) {
-		l.replace(id, typePieces(obj.Type(), l.v.pkg)...)
+	if name, ok := obj.(*types.TypeName); ok && obj.Pkg() == l.v.pkg && (isLocal(obj) || name.IsAlias()) {
+		l.typeName(id, name)
 		return
 	}
 	if obj.Pkg() == nil || obj.Parent() != obj.Pkg().Scope() {

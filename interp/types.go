@@ -128,11 +128,7 @@ func (w *typeWriter) typ(t types.Type) {
 	case *types.Basic:
 		w.basic(t)
 	case *types.Alias:
-		if w.canon && t.Obj().Pkg() != nil || t.TypeArgs().Len() > 0 || isLocal(t.Obj()) {
-			w.typ(types.Unalias(t))
-			return
-		}
-		if w.canon {
+		if w.canon || t.TypeArgs().Len() > 0 || t.Obj().Pkg() == w.pkg { // the evaluator has none of the notebook's
 			w.typ(types.Unalias(t))
 			return
 		}
