@@ -73,7 +73,7 @@ func NewEvaluator(c EvaluatorConfig) (*Evaluator, error) {
 		return nil, fmt.Errorf("preparing the interpreter: %w", err)
 	}
 	// A runaway recursion shall end in seconds, not after it has filled the machine.
-	debug.SetMaxStack(512 << 20)
+	debug.SetMaxStack(256 << 20)
 	return e, nil
 }
 

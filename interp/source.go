@@ -147,10 +147,13 @@ func (f *fragment) parse(fset *token.FileSet) error {
 		return err
 	}
 	errs := &CheckError{}
-	for _, e := range list {
+	for i, e := range list {
 		off := f.sourceOffset(e.Pos.Offset)
 		if off >= len(strings.TrimRight(f.src.text, " \t\n")) { // what ends the text is ours
 			e.Msg = strings.NewReplacer("found '}'", "found the end", "found newline", "found the end", "found 'EOF'", "found the end").Replace(e.Msg)
+			if i > 0 {
+				continue // what is wrong before it says enough
+			}
 		}
 		errs.add(f.src, off, "%s", e.Msg)
 	}
