@@ -26,17 +26,18 @@ import (
 // a notebook needs around it: a way to stop, panics of goroutines caught, exits turned into failures, positions
 // translated. Its methods are called by one goroutine at a time.
 type Evaluator struct {
-	yaegi   *yaegi.Interpreter
-	config  EvaluatorConfig
-	vars    map[string]reflect.Value // pointers to the notebook's variables
-	types   map[string]reflect.Type  // the notebook's types as yaegi has them
-	units   map[string]*Unit         // by file
-	loaded  map[string]bool          // packages
-	trace   trace
-	show    reflect.Value // the runtime's Show, one value so that yaegi knows it again
-	args    []string
-	stdin   Reader
-	current atomic.Pointer[run]
+	yaegi    *yaegi.Interpreter
+	config   EvaluatorConfig
+	vars     map[string]reflect.Value // pointers to the notebook's variables
+	types    map[string]reflect.Type  // the notebook's types as yaegi has them
+	units    map[string]*Unit         // by file
+	loaded   map[string]bool          // packages
+	trace    trace
+	handlers handlers
+	show     reflect.Value // the runtime's Show, one value so that yaegi knows it again
+	args     []string
+	stdin    Reader
+	current  atomic.Pointer[run]
 }
 
 // EvaluatorConfig is what the code that is evaluated meets.

@@ -22,7 +22,10 @@ type flow struct {
 	jumped  map[*ast.LabeledStmt]bool     // there is a goto to it
 	elseIf  map[*ast.IfStmt]bool
 	block   map[ast.Stmt]bool // stands in a list of statements
+	inLoop  map[*ast.CallExpr]bool
+	alone   map[ast.Expr]bool // is a statement
 	n       int
+	deferFlow
 }
 
 // yield is a loop over a function, whose body becomes a function.
@@ -60,6 +63,7 @@ func (l *lowering) flows() *flow {
 		loops: map[*ast.ForStmt]string{}, yields: map[*ast.RangeStmt]*yield{}, target: map[*ast.BranchStmt]ast.Stmt{},
 		within: map[ast.Node]*yield{}, fn: map[ast.Node]ast.Node{}, label: map[ast.Stmt]*ast.LabeledStmt{},
 		jumped: map[*ast.LabeledStmt]bool{}, elseIf: map[*ast.IfStmt]bool{}, block: map[ast.Stmt]bool{},
+		inLoop: map[*ast.CallExpr]bool{}, alone: map[ast.Expr]bool{}, deferFlow: newDeferFlow(),
 	}
 	l.flow = f
 	w := &flowWalker{l: l, f: f}
@@ -145,6 +149,7 @@ func (w *flowWalker) look(node ast.Node) {
 	case *ast.DeferStmt:
 		f.within[n] = w.yield()
 		f.fn[n] = w.function()
+		w.lookDefer(n)
 	case *ast.AssignStmt:
 		if n.Tok != token.DEFINE {
 			for _, x := range n.Lhs {
@@ -157,6 +162,8 @@ func (w *flowWalker) look(node ast.Node) {
 				w.write(x)
 			}
 		}
+	case *ast.ExprStmt:
+		f.alone[n.X] = true
 	case *ast.IncDecStmt:
 		w.write(n.X)
 	case *ast.UnaryExpr:
@@ -180,7 +187,22 @@ func (w *flowWalker) look(node ast.Node) {
 		w.ident(n)
 	case *ast.CallExpr:
 		f.fn[n] = w.function()
+		w.lookRecover(n)
+		f.inLoop[n] = w.inLoop()
 	}
+}
+
+// inLoop says whether what is looked at may run several times in one call of its function.
+func (w *flowWalker) inLoop() bool {
+	for i := len(w.stack) - 1; i >= 0; i-- {
+		switch w.stack[i].(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return false
+		case *ast.ForStmt, *ast.RangeStmt, *ast.LabeledStmt:
+			return true
+		}
+	}
+	return false
 }
 
 func blockOf(n ast.Node) *ast.BlockStmt {

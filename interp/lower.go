@@ -124,7 +124,7 @@ func (n *Notebook) lower(p *prepared, forRank bool) error {
 	body.walk(p.fn.Body)
 	body.sortEdits()
 	b := p.fn.Body
-	p.code = body.render(body.offset(b.Lbrace)+1, body.offset(b.Rbrace), 0)
+	p.code = append(body.entry(p.fn), body.render(body.offset(b.Lbrace)+1, body.offset(b.Rbrace), 0)...)
 	errs.Diagnostics = append(errs.Diagnostics, body.errs.Diagnostics...)
 	p.lowered = map[*decl][]piece{}
 	for _, d := range p.fresh {
@@ -224,6 +224,12 @@ func (l *lowering) walk(root ast.Node) {
 			}
 		case *ast.GoStmt:
 			l.goStmt(node)
+		case *ast.FuncDecl:
+			l.function(node, node.Body)
+		case *ast.FuncLit:
+			l.function(node, node.Body)
+		case *ast.DeferStmt:
+			l.deferStmt(node)
 		case *ast.ForStmt:
 			l.loopStmt(node)
 		case *ast.RangeStmt:
@@ -389,6 +395,7 @@ func (l *lowering) supported(at ast.Node, obj types.Object) {
 // call keeps recover's value known to the runtime, and sends println where a program's would go.
 func (l *lowering) call(c *ast.CallExpr) {
 	l.stdin(c)
+	l.literals(c)
 	id, ok := ast.Unparen(c.Fun).(*ast.Ident)
 	if !ok {
 		return
@@ -399,9 +406,9 @@ func (l *lowering) call(c *ast.CallExpr) {
 	}
 	switch b.Name() {
 	case "recover":
-		l.edit(c, func(self int) []piece {
-			return wrap(made("%s.Recovered(", rtName), l.render(l.offset(c.Pos()), l.offset(c.End()), self+1), made(")"))
-		})
+		l.recoverCall(c)
+	case "panic":
+		l.panicCall(c)
 	case "print", "println":
 		name := map[string]string{"print": "Print", "println": "Println"}[b.Name()]
 		l.edit(id, func(int) []piece { return []piece{made("%s.%s", rtName, name)} })
@@ -437,6 +444,8 @@ type goWriter struct {
 	params []piece
 	args   []piece
 	n      int
+
+	deferred string // the name of the stack of deferred calls, instead of a goroutine
 }
 
 func (w *goWriter) pass(t types.Type, value []piece) string {
@@ -517,7 +526,7 @@ func (w *goWriter) method(f *ast.SelectorExpr, s *types.Selection) []piece {
 	value := l.inside(f.X, w.self)
 	_, isPtr := recv.Underlying().(*types.Pointer)
 	if r := s.Obj().(*types.Func).Signature().Recv(); r != nil && !isPtr && !types.IsInterface(recv) {
-		if _, ptr := r.Type().(*types.Pointer); ptr && len(s.Index()) == 1 {
+		if _, ptr := r.Type().(*types.Pointer); ptr {
 			recv = types.NewPointer(recv)
 			value = wrap(made("&("), value, made(")"))
 		}
@@ -527,6 +536,9 @@ func (w *goWriter) method(f *ast.SelectorExpr, s *types.Selection) []piece {
 }
 
 func (w *goWriter) finish(guard string, fun []piece, inner []string) []piece {
+	if w.deferred != "" {
+		return w.finishDefer(fun, strings.Join(inner, ", "))
+	}
 	out := append([]piece{made("go func(")}, w.params...)
 	out = append(out, made(") { %s ", guard))
 	out = append(out, fun...)

@@ -90,6 +90,9 @@ func (e *Evaluator) guardNode(n unsafe.Pointer, u *Unit, fn string) {
 		return
 	}
 	if gen := shape.generator(n); *gen != nil {
+		if isRun(n) {
+			unlockWhile(gen)
+		}
 		if shape.mayPanic(n) {
 			e.guardOperation(gen, place{unit: u, pos: shape.position(n), fn: fn})
 		}
@@ -121,6 +124,58 @@ func (e *Evaluator) guardOperation(gen *func(unsafe.Pointer), at place) {
 			}()
 			next := inner(frame)
 			done = true
+			return next
+		}
+	}
+}
+
+// frameShape is where yaegi's frame keeps what is needed here.
+var frameShape = findFrame()
+
+func findFrame() (s struct {
+	anc, mutex, data uintptr
+	ok               bool
+}) {
+	f, ok := reflect.TypeOf(yaegi.Interpreter{}).FieldByName("frame")
+	if !ok || f.Type.Kind() != reflect.Pointer {
+		return s
+	}
+	frame := f.Type.Elem()
+	anc, ok1 := frame.FieldByName("anc")
+	mutex, ok2 := frame.FieldByName("mutex")
+	data, ok3 := frame.FieldByName("data")
+	s.anc, s.mutex, s.data = anc.Offset, mutex.Offset, data.Offset
+	s.ok = ok1 && ok2 && ok3 && mutex.Type == reflect.TypeOf(sync.RWMutex{}) && data.Type == reflect.TypeOf([]reflect.Value(nil))
+	return s
+}
+
+// isRun tells the call by which a function runs its deferred calls; see defers.go.
+func isRun(n unsafe.Pointer) bool {
+	c := shape.children(n)
+	if len(c) != 2 || c[0] == nil {
+		return false
+	}
+	fun := shape.children(c[0])
+	return len(fun) == 2 && fun[0] != nil && fun[1] != nil && shape.name(fun[1]) == "Run" && strings.HasPrefix(shape.name(fun[0]), "d"+sep)
+}
+
+// unlockWhile makes an operation, a call in a function literal that yaegi has deferred, unlock the deferring function's
+// frame while it lasts. yaegi holds the lock then, and a literal of that function could not end.
+func unlockWhile(gen *func(unsafe.Pointer)) {
+	old := *gen
+	*gen = func(n unsafe.Pointer) {
+		old(n)
+		op := shape.operation(n)
+		inner := *op
+		if inner == nil || !frameShape.ok {
+			return
+		}
+		*op = func(frame unsafe.Pointer) unsafe.Pointer {
+			anc := *(*unsafe.Pointer)(unsafe.Add(frame, frameShape.anc))
+			mutex := (*sync.RWMutex)(unsafe.Add(anc, frameShape.mutex))
+			mutex.Unlock()
+			next := inner(frame) // when it panics, yaegi does not unlock
+			mutex.Lock()
 			return next
 		}
 	}
@@ -177,6 +232,7 @@ type place struct {
 type trace struct {
 	mu     sync.Mutex
 	places map[string][]place
+	skip   map[string]bool
 }
 
 // maxTrace bounds what a panic in deep recursion leaves.
@@ -188,6 +244,10 @@ func (t *trace) note(p place) {
 	defer t.mu.Unlock()
 	if t.places == nil {
 		t.places = map[string][]place{}
+	}
+	if t.skip[id] {
+		delete(t.skip, id)
+		return
 	}
 	if len(t.places[id]) < maxTrace {
 		t.places[id] = append(t.places[id], p)
@@ -201,6 +261,19 @@ func (t *trace) take(id string) []place {
 	out := t.places[id]
 	delete(t.places, id)
 	return out
+}
+
+// restore gives back what take gave, for a panic that goes on. The next place, where it went on, is not noted.
+func (t *trace) restore(id string, ps []place) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.places == nil {
+		t.places = map[string][]place{}
+	}
+	if t.skip == nil {
+		t.skip = map[string]bool{}
+	}
+	t.places[id], t.skip[id] = ps, true
 }
 
 func (t *trace) reset() {

@@ -199,6 +199,9 @@ func exitOf(y *yield, b *ast.BranchStmt) *exit {
 func (l *lowering) returnStmt(r *ast.ReturnStmt) {
 	y := l.flows().within[r]
 	if y == nil {
+		if l.lostResults(r) {
+			l.returnByParts(r)
+		}
 		return
 	}
 	code := 0

@@ -13,6 +13,9 @@ func (e *Evaluator) statementSymbols(m map[string]reflect.Value) map[string]refl
 	m["Runes"] = reflect.ValueOf(runes)
 	m["RuneValues"] = reflect.ValueOf(runeValues)
 	m["RuneStarts"] = reflect.ValueOf(runeStarts)
+	m["Defers"] = reflect.ValueOf(e.newDefers)
+	m["Deferred"] = reflect.ValueOf(e.deferred)
+	m["Panic"] = reflect.ValueOf(panicWith)
 	m["Yielded"] = reflect.ValueOf(yielded)
 	return m
 }

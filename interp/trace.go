@@ -61,6 +61,7 @@ var reflectWords = []struct{ from, to string }{
 	{"reflect: call of reflect.Value.Call on zero Value", nilDeref},
 	{"reflect: Field of zero Value", nilDeref},
 	{"reflect: call of Call on zero Value", nilDeref},
+	{"reflect.Value.Call: call of nil function", nilDeref},
 }
 
 const nilDeref = "runtime error: invalid memory address or nil pointer dereference"
