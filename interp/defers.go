@@ -2,6 +2,7 @@ package interp
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 )
@@ -303,6 +304,11 @@ func (l *lowering) lostResults(r *ast.ReturnStmt) bool {
 	if len(r.Results) < 2 {
 		return false
 	}
+	for _, x := range r.Results {
+		if l.lostInReturn(x) {
+			return true
+		}
+	}
 	named := map[types.Object]bool{}
 	var results *ast.FieldList
 	switch fn := l.flows().fn[r].(type) {
@@ -336,6 +342,21 @@ func (l *lowering) lostResults(r *ast.ReturnStmt) bool {
 	return lost
 }
 
+// lostInReturn says whether yaegi puts a value in the place of another when it is returned with more: what a builtin
+// function gives or a channel.
+func (l *lowering) lostInReturn(x ast.Expr) bool {
+	if l.v.info.Types[x].Value != nil {
+		return false
+	}
+	switch x := ast.Unparen(x).(type) {
+	case *ast.CallExpr:
+		return l.v.info.Types[x.Fun].IsBuiltin()
+	case *ast.UnaryExpr:
+		return x.Op == token.ARROW
+	}
+	return false
+}
+
 // returnByParts writes a return whose values are all evaluated before any result is set.
 func (l *lowering) returnByParts(r *ast.ReturnStmt) {
 	l.tmp++
@@ -348,12 +369,7 @@ func (l *lowering) returnByParts(r *ast.ReturnStmt) {
 		out := []piece{made("{ ")}
 		ret := []piece{made("return ")}
 		for i, x := range r.Results {
-			out = append(out, made("var v%s%d ", id, i))
-			out = append(out, typePieces(ts[i], l.v.pkg)...)
-			if tv := l.v.info.Types[x]; !tv.IsNil() {
-				out = append(append(out, made(" = ")), l.inside(x, self)...)
-			}
-			out = append(out, made("; "))
+			out = append(out, l.temporaryOf("v"+id+itoa(i), ts[i], x, self)...)
 			if i > 0 {
 				ret = append(ret, made(", "))
 			}

@@ -24,6 +24,7 @@ type flow struct {
 	block   map[ast.Stmt]bool // stands in a list of statements
 	inLoop  map[*ast.CallExpr]bool
 	alone   map[ast.Expr]bool // is a statement
+	called  map[ast.Expr]bool // is what a call calls
 	n       int
 	deferFlow
 }
@@ -63,7 +64,7 @@ func (l *lowering) flows() *flow {
 		loops: map[*ast.ForStmt]string{}, yields: map[*ast.RangeStmt]*yield{}, target: map[*ast.BranchStmt]ast.Stmt{},
 		within: map[ast.Node]*yield{}, fn: map[ast.Node]ast.Node{}, label: map[ast.Stmt]*ast.LabeledStmt{},
 		jumped: map[*ast.LabeledStmt]bool{}, elseIf: map[*ast.IfStmt]bool{}, block: map[ast.Stmt]bool{},
-		inLoop: map[*ast.CallExpr]bool{}, alone: map[ast.Expr]bool{}, deferFlow: newDeferFlow(),
+		inLoop: map[*ast.CallExpr]bool{}, alone: map[ast.Expr]bool{}, called: map[ast.Expr]bool{}, deferFlow: newDeferFlow(),
 	}
 	l.flow = f
 	w := &flowWalker{l: l, f: f}
@@ -187,6 +188,7 @@ func (w *flowWalker) look(node ast.Node) {
 		w.ident(n)
 	case *ast.CallExpr:
 		f.fn[n] = w.function()
+		f.called[ast.Unparen(n.Fun)] = true
 		w.lookRecover(n)
 		f.inLoop[n] = w.inLoop()
 	}

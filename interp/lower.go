@@ -222,8 +222,11 @@ func (l *lowering) walk(root ast.Node) {
 				l.ident(id)
 				return false
 			}
+			l.methodValue(node)
 		case *ast.GoStmt:
 			l.goStmt(node)
+		case *ast.DeclStmt:
+			l.localVars(node)
 		case *ast.FuncDecl:
 			l.function(node, node.Body)
 		case *ast.FuncLit:

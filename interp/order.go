@@ -19,7 +19,7 @@ func (l *lowering) assignStmt(s *ast.AssignStmt) {
 	}
 	switch s.Tok {
 	case token.DEFINE:
-		if len(s.Rhs) > 1 && l.redeclares(s) {
+		if len(s.Rhs) > 1 && (l.redeclares(s) || l.flows().block[s] && l.hasLiteral(s.Rhs)) {
 			l.edit(s, func(self int) []piece { return l.defineByParts(s, self) })
 			return
 		}
@@ -30,6 +30,86 @@ func (l *lowering) assignStmt(s *ast.AssignStmt) {
 		}
 		l.edit(s, func(self int) []piece { return l.assignByParts(s, self) })
 	}
+}
+
+// localVars parts a var declaration in a function where yaegi would confuse its values, or give a function literal that
+// returns nothing but zeros.
+func (l *lowering) localVars(d *ast.DeclStmt) {
+	g, ok := d.Decl.(*ast.GenDecl)
+	if !ok || g.Tok != token.VAR {
+		return
+	}
+	parts := false
+	for _, s := range g.Specs {
+		spec := s.(*ast.ValueSpec)
+		if l.tops[l.v.info.Defs[spec.Names[0]]] != nil {
+			return
+		}
+		parts = parts || len(spec.Values) > 1 && l.hasLiteral(spec.Values)
+		for _, x := range spec.Values {
+			parts = parts || l.isLiteral(x)
+		}
+	}
+	if !parts {
+		return
+	}
+	l.edit(g, func(self int) []piece {
+		var out []piece
+		for i, s := range g.Specs {
+			if i > 0 {
+				out = append(out, made("; "))
+			}
+			spec := s.(*ast.ValueSpec)
+			if len(spec.Values) != len(spec.Names) {
+				out = append(append(out, made("var ")), l.inside(spec, self)...)
+				continue
+			}
+			l.tmp++
+			id := sep + itoa(l.tmp)
+			var then []piece
+			for i, x := range spec.Values {
+				name := "v" + id + itoa(i)
+				out = append(out, l.temporary(name, spec.Names[i], x, self)...)
+				if spec.Names[i].Name == "_" {
+					continue
+				}
+				if len(then) > 0 {
+					then = append(then, made("; "))
+				}
+				then = append(append(then, made("var ")), l.inside(spec.Names[i], self)...)
+				then = append(append(then, made(" ")), typePieces(l.v.info.TypeOf(spec.Names[i]), l.v.pkg)...)
+				then = append(then, made(" = %s", name))
+			}
+			out = append(out, then...)
+		}
+		return out
+	})
+}
+
+// isLiteral tells a function literal, also one that is converted.
+func (l *lowering) isLiteral(x ast.Expr) bool {
+	switch x := ast.Unparen(x).(type) {
+	case *ast.FuncLit:
+		return true
+	case *ast.CallExpr:
+		return len(x.Args) == 1 && l.v.info.Types[x.Fun].IsType() && l.isLiteral(x.Args[0])
+	}
+	return false
+}
+
+// hasLiteral says whether there is a composite literal among values that are assigned together: yaegi confuses it with
+// the others.
+func (l *lowering) hasLiteral(xs []ast.Expr) bool {
+	for _, x := range xs {
+		x = ast.Unparen(x)
+		if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.AND {
+			x = ast.Unparen(u.X)
+		}
+		if _, ok := x.(*ast.CompositeLit); ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *lowering) redeclares(s *ast.AssignStmt) bool {
@@ -155,7 +235,22 @@ func (l *lowering) temporary(name string, lhs, x ast.Expr, self int) []piece {
 		}
 		return append(append([]piece{made("_ = ")}, l.inside(x, self)...), made("; "))
 	}
-	out := append([]piece{made("var %s ", name)}, typePieces(l.v.info.TypeOf(lhs), l.v.pkg)...)
+	return l.temporaryOf(name, l.v.info.TypeOf(lhs), x, self)
+}
+
+func (l *lowering) temporaryOf(name string, t types.Type, x ast.Expr, self int) []piece {
+	if lit, ok := ast.Unparen(x).(*ast.FuncLit); ok { // not by var: yaegi would make it return zeros
+		out := []piece{made("%s := ", name)}
+		if !types.IsInterface(t) && !types.Identical(t, l.v.info.TypeOf(lit)) {
+			out = append(append(out, typePieces(t, l.v.pkg)...), made("("))
+			return append(append(out, l.inside(lit, self)...), made("); "))
+		}
+		return append(append(out, l.inside(lit, self)...), made("; "))
+	}
+	if tv := l.v.info.Types[x]; tv.Value == nil && types.Identical(t, tv.Type) {
+		return append(append([]piece{made("%s := ", name)}, l.inside(x, self)...), made("; "))
+	}
+	out := append([]piece{made("var %s ", name)}, typePieces(t, l.v.pkg)...)
 	if tv := l.v.info.Types[x]; tv.IsNil() {
 		return append(out, made("; "))
 	}

@@ -16,6 +16,7 @@ func (e *Evaluator) statementSymbols(m map[string]reflect.Value) map[string]refl
 	m["Defers"] = reflect.ValueOf(e.newDefers)
 	m["Deferred"] = reflect.ValueOf(e.deferred)
 	m["Panic"] = reflect.ValueOf(panicWith)
+	m["NilDereference"] = reflect.ValueOf(nilDereference)
 	m["Yielded"] = reflect.ValueOf(yielded)
 	return m
 }
@@ -61,4 +62,10 @@ func yielded(state int) {
 	default:
 		panic(rangeError("recovered a loop body panic and did not resume panicking"))
 	}
+}
+
+// nilDereference panics as the use of a nil pointer does.
+func nilDereference() {
+	var p *[1]int
+	p[0]++
 }

@@ -210,6 +210,18 @@ func (l *lowering) varDecl(g *ast.GenDecl, self int) []piece {
 	for _, s := range g.Specs {
 		spec := s.(*ast.ValueSpec)
 		switch {
+		case len(spec.Values) > 1:
+			l.tmp++
+			out = append(out, made("{ "))
+			for i, x := range spec.Values {
+				out = append(out, l.temporary("v"+sep+itoa(l.tmp)+sep+itoa(i), spec.Names[i], x, self)...)
+			}
+			for i, id := range spec.Names {
+				if id.Name != "_" {
+					out = append(append(out, l.inside(id, self)...), made(" = v%s%d%s%d; ", sep, l.tmp, sep, i))
+				}
+			}
+			out = append(out, made("}"))
 		case len(spec.Values) > 0:
 			for i, id := range spec.Names {
 				if i > 0 {
