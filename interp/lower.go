@@ -47,6 +47,9 @@ func (l *lowering) sortEdits() {
 		if a.start != b.start {
 			return a.start < b.start
 		}
+		if (a.start == a.end) != (b.start == b.end) { // what is only put in stands before what begins there
+			return a.start == a.end
+		}
 		if a.end != b.end {
 			return a.end > b.end
 		}
@@ -211,6 +214,7 @@ func (l *lowering) walk(root ast.Node) {
 		if l.instantiated(node) {
 			return false
 		}
+		l.results(node)
 		switch node := node.(type) {
 		case *ast.Ident:
 			l.ident(node)
