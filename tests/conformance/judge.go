@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,8 @@ const (
 
 const (
 	programTime = 20 * time.Second
+	// patience is what a program gets that is run by itself because it did worse than known.
+	patience = 3 * programTime
 	// stopTime is what gorovod gets to end a run that was interrupted.
 	stopTime = 5 * time.Second
 	// keptOutput is how much of a program's output is kept: more than any .out file holds.
@@ -41,38 +44,65 @@ const (
 
 // outcome is what a program did.
 type outcome struct {
-	status   int  // exit status of `gorovod run`, -1 if a signal ended it
-	timedOut bool // it had to be stopped
-	output   []byte
-	time     time.Duration
+	status         int  // exit status of `gorovod run`, -1 if a signal ended it
+	timedOut       bool // it had to be stopped
+	stdout, stderr []byte
+	time           time.Duration
 }
 
 // judge compares an outcome with what the program should do: exit with status 0 and, if want is not nil, print that.
 func judge(o outcome, want []byte) (verdict, string) {
+	said := slices.Concat(o.stderr, o.stdout)
 	switch {
 	case o.timedOut:
-		return wrong, fmt.Sprintf("was not done after %v", programTime)
+		return wrong, fmt.Sprintf("was not done after %v", o.time.Round(time.Second))
 	case o.status == statusRefused:
-		return refused, telling(o.output)
-	case o.status != 0 && bytes.Contains(o.output, []byte(refusedWords)):
-		return refused, telling(o.output)
+		return refused, telling(said)
+	case o.status != 0 && bytes.Contains(o.stderr, []byte(refusedWords)):
+		return refused, telling(said)
 	case o.status != 0:
-		return wrong, fmt.Sprintf("exit status %d: %s", o.status, telling(o.output))
-	case want != nil && !bytes.Equal(o.output, want):
-		return wrong, "its output differs from the .out file: " + difference(o.output, want)
+		return wrong, fmt.Sprintf("exit status %d: %s", o.status, telling(said))
+	case want != nil && !interleaved(want, o.stdout, o.stderr):
+		return wrong, "its output differs from the .out file: " + difference(o, want)
 	}
 	return right, ""
 }
 
-// telling gives the line of the output that says most about a failure: gorovod's own, or the last but for the stack.
+// interleaved tells whether the lines of want are those of a and b, each in their order. The .out files hold both
+// outputs of a program as one; a rank's two outputs come through two pipes, and what was written first is lost.
+func interleaved(want, a, b []byte) bool {
+	w, x, y := lines(want), lines(a), lines(b)
+	if len(w) != len(x)+len(y) {
+		return false
+	}
+	taken := map[int]bool{0: true} // how many lines of x can be in the part of w that was seen
+	for i, line := range w {
+		next := map[int]bool{}
+		for n := range taken {
+			if n < len(x) && x[n] == line {
+				next[n+1] = true
+			}
+			if m := i - n; m < len(y) && y[m] == line {
+				next[n] = true
+			}
+		}
+		taken = next
+	}
+	return taken[len(x)]
+}
+
+// lines splits a text; each line keeps its newline.
+func lines(text []byte) []string { return slices.Collect(strings.Lines(string(text))) }
+
+// telling gives the line of the output that says most about a failure: gorovod's own, or else the first.
 func telling(output []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	for _, line := range lines {
+	all := strings.Split(strings.TrimSpace(string(output)), "\n")
+	for _, line := range all {
 		if strings.HasPrefix(line, "rank 0 ") || strings.Contains(line, refusedWords) {
 			return short(line)
 		}
 	}
-	return short(lines[0])
+	return short(all[0])
 }
 
 func short(line string) string {
@@ -83,20 +113,23 @@ func short(line string) string {
 	return line
 }
 
-// difference names the first line that is not as wanted.
-func difference(got, want []byte) string {
-	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(g), len(w)) {
+// difference names the first line that is not as wanted, in the output that should have it.
+func difference(o outcome, want []byte) string {
+	got, w := lines(o.stdout), lines(want)
+	if len(got) == 0 {
+		got = lines(o.stderr)
+	}
+	for i := range max(len(got), len(w)) {
 		switch {
-		case i >= len(g):
+		case i >= len(got):
 			return fmt.Sprintf("it ends before line %d, %q", i+1, short(w[i]))
 		case i >= len(w):
-			return fmt.Sprintf("line %d is too many: %q", i+1, short(g[i]))
-		case g[i] != w[i]:
-			return fmt.Sprintf("line %d is %q, not %q", i+1, short(g[i]), short(w[i]))
+			return fmt.Sprintf("line %d is too many: %q", i+1, short(got[i]))
+		case got[i] != w[i]:
+			return fmt.Sprintf("line %d is %q, not %q", i+1, short(got[i]), short(w[i]))
 		}
 	}
-	return ""
+	return "there is more on standard error: " + telling(o.stderr)
 }
 
 // runner runs programs of a folder through `gorovod run`.
@@ -104,6 +137,7 @@ type runner struct {
 	gorovod string // the binary
 	folder  string // GOROOT/test
 	scratch string // where programs get a folder for their temporary files
+	limit   time.Duration
 }
 
 // run runs one program and judges it.
@@ -124,20 +158,20 @@ func (r runner) run(ctx context.Context, name string) (verdict, string, error) {
 	return v, reason, nil
 }
 
-// execute runs a program in the folder of the tests, as Go's own test runner does, with both outputs in one.
+// execute runs a program in the folder of the tests, as Go's own test runner does.
 func (r runner) execute(ctx context.Context, name string) (o outcome, err error) {
 	temporary, err := os.MkdirTemp(r.scratch, "program")
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-	ctx, cancel := context.WithTimeout(ctx, programTime)
+	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
-	output := &firstBytes{most: keptOutput}
+	stdout, stderr := &firstBytes{most: keptOutput}, &firstBytes{most: keptOutput}
 	command := exec.CommandContext(ctx, r.gorovod, "run", "-np", "1", "--output", "raw", name)
 	command.Dir = r.folder
 	command.Env = append(os.Environ(), "TMPDIR="+temporary)
-	command.Stdout, command.Stderr = output, output
+	command.Stdout, command.Stderr = stdout, stderr
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = stopTime
@@ -149,7 +183,7 @@ func (r runner) execute(ctx context.Context, name string) (o outcome, err error)
 	if ctx.Err() != nil { // the agent is of gorovod's group, and takes the workers with it
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 	}
-	o = outcome{command.ProcessState.ExitCode(), ctx.Err() != nil, output.kept, time.Since(begin)}
+	o = outcome{command.ProcessState.ExitCode(), ctx.Err() != nil, stdout.kept, stderr.kept, time.Since(begin)}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) || o.timedOut {
 		err = nil

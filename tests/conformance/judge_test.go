@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestJudge(t *testing.T) {
@@ -16,21 +17,26 @@ func TestJudge(t *testing.T) {
 		is     verdict
 		reason string
 	}{
-		{"status 0", outcome{output: []byte("anything\n")}, nil, right, ""},
-		{"as the .out file says", outcome{output: []byte("1\n")}, []byte("1\n"), right, ""},
-		{"empty .out file", outcome{output: []byte("1\n")}, []byte{}, wrong, "differs"},
-		{"other output", outcome{output: []byte("1\n3\n")}, []byte("1\n2\n"), wrong, `line 2 is "3", not "2"`},
-		{"too little output", outcome{output: []byte("1")}, []byte("1\n2"), wrong, `ends before line 2, "2"`},
-		{"too much output", outcome{output: []byte("1\n2")}, []byte("1"), wrong, `line 2 is too many: "2"`},
-		{"checked and refused", outcome{status: 2, output: []byte("x.go:1:2: no\n")}, nil, refused, "x.go:1:2: no"},
-		{"refused by a rank", outcome{status: 1, output: []byte("rank 0 on h (pid 1) could not start: x.go:1:2: not supported by the interpreter: f\n")},
+		{"status 0", outcome{stdout: []byte("anything\n")}, nil, right, ""},
+		{"as the .out file says", outcome{stdout: []byte("1\n")}, []byte("1\n"), right, ""},
+		{"on standard error", outcome{stderr: []byte("1\n")}, []byte("1\n"), right, ""},
+		{"on both", outcome{stdout: []byte("1\n3\n"), stderr: []byte("2\n")}, []byte("1\n2\n3\n"), right, ""},
+		{"on both, out of order", outcome{stdout: []byte("3\n1\n"), stderr: []byte("2\n")}, []byte("1\n2\n3\n"), wrong, `line 1 is "3\n"`},
+		{"more on standard error", outcome{stdout: []byte("1\n"), stderr: []byte("2\n")}, []byte("1\n"), wrong, "more on standard error: 2"},
+		{"empty .out file", outcome{stdout: []byte("1\n")}, []byte{}, wrong, "differs"},
+		{"other output", outcome{stdout: []byte("1\n3\n")}, []byte("1\n2\n"), wrong, `line 2 is "3\n", not "2\n"`},
+		{"no newline", outcome{stdout: []byte("1")}, []byte("1\n"), wrong, `line 1 is "1", not "1\n"`},
+		{"too little output", outcome{stdout: []byte("1\n")}, []byte("1\n2\n"), wrong, `ends before line 2, "2\n"`},
+		{"too much output", outcome{stdout: []byte("1\n2\n")}, []byte("1\n"), wrong, `line 2 is too many: "2\n"`},
+		{"checked and refused", outcome{status: 2, stderr: []byte("x.go:1:2: no\n")}, nil, refused, "x.go:1:2: no"},
+		{"refused by a rank", outcome{status: 1, stderr: []byte("rank 0 on h (pid 1) could not start: x.go:1:2: not supported by the interpreter: f\n")},
 			nil, refused, "could not start"},
-		{"the words of a refusal, printed", outcome{output: []byte("not supported by the interpreter\n")}, nil, right, ""},
-		{"a program's own exit status 2", outcome{status: 1, output: []byte("log\nrank 0 on h (pid 1) exited with code 2\n")},
+		{"the words of a refusal, printed", outcome{stderr: []byte("not supported by the interpreter\n")}, nil, right, ""},
+		{"a program's own exit status 2", outcome{status: 1, stderr: []byte("log\nrank 0 on h (pid 1) exited with code 2\n")},
 			nil, wrong, "exit status 1: rank 0 on h (pid 1) exited with code 2"},
 		{"killed", outcome{status: -1}, nil, wrong, "exit status -1"},
-		{"hang", outcome{status: 130, timedOut: true}, nil, wrong, "not done after 20s"},
-		{"hang with the right output", outcome{timedOut: true, output: []byte("1\n")}, []byte("1\n"), wrong, "not done"},
+		{"hang", outcome{status: 130, timedOut: true, time: 20 * time.Second}, nil, wrong, "not done after 20s"},
+		{"hang with the right output", outcome{timedOut: true, stdout: []byte("1\n")}, []byte("1\n"), wrong, "not done"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
