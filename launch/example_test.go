@@ -97,5 +97,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 4 10m0s [main.go -v] <nil>
-	// invalid argument "many" for "--num-proc" flag: it must be a whole number, at least 1
+	// invalid argument "many" for "-np, --num-proc" flag: it must be a whole number, at least 1
 }

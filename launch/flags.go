@@ -38,7 +38,7 @@ func Parse(fs *pflag.FlagSet, args []string) ([]string, error) {
 	if err == nil || errors.Is(err, pflag.ErrHelp) {
 		return fs.Args(), err
 	}
-	text := err.Error()
+	text := strings.ReplaceAll(err.Error(), `"--num-proc"`, `"-np, --num-proc"`)
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		text = fmt.Sprintf("%s; the flags are %s, --help", text, strings.Join(flagNames(fs), ", "))

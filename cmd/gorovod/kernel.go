@@ -19,7 +19,12 @@ func kernelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kernel CONNECTION_FILE",
 		Short: "serve a notebook; Jupyter calls this",
-		Args:  cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("kernel takes one CONNECTION_FILE, the file that Jupyter names when it starts a kernel; %d arguments were given", len(args))
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := serveKernel(args[0], messages); err != nil {
 				return &exitError{1, fmt.Errorf("gorovod kernel: %w", err)}

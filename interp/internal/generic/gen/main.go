@@ -14,6 +14,7 @@ import (
 	"log"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -63,8 +64,12 @@ type function struct {
 
 func source(out *bytes.Buffer, path string) error {
 	found := map[string]function{}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
 	if slices.Contains(taken, path) {
-		files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", path, "*.go"))
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), "src", path, "*.go"))
 		if err != nil {
 			return err
 		}
