@@ -127,8 +127,9 @@ func (n *Notebook) Replay() (u *Unit, lost []string) {
 		live = append(live, d)
 		if d.kind == typeKind || d.kind == funcKind {
 			e := n.names[d.name]
-			e.yname = n.newName(d.name)
-			n.used[e.yname] = true
+			y := n.newName(d.name)
+			e.yname = d.evaluatorName(y)
+			n.used[y] = true
 		}
 	}
 	e := newEmitter(func(ref string) string {
@@ -146,11 +147,12 @@ func (n *Notebook) Replay() (u *Unit, lost []string) {
 	}
 	n.counter++
 	id := itoa(n.counter)
-	if len(types) > 0 {
-		e.setup("setup"+sep+id, nil, types)
+	setup := len(types) > 0 || needsSetup(live)
+	if setup {
+		e.setup("setup"+sep+id, nil, types, live)
 	}
 	u = e.unit("replay", "unit"+id+".go")
-	if len(types) > 0 {
+	if setup {
 		u.Setup = "setup" + sep + id
 	}
 	return u, lost

@@ -289,7 +289,11 @@ func (c *closure) name(ref string) string {
 	for i := 2; c.used[y] || reserved(y); i++ {
 		y = base + sep + itoa(i)
 	}
-	c.names[ref], c.used[y] = y, true
+	c.used[y] = true
+	if d := c.declOf(ref); d != nil {
+		y = d.evaluatorName(y)
+	}
+	c.names[ref] = y
 	return y
 }
 
@@ -337,13 +341,14 @@ func (c *closure) program() *Program {
 		}
 		prog.Decls = append(prog.Decls, Shipped{d.kind.String(), clean(strings.Join(d.names, ", ")), d.frag.src.name})
 	}
-	if len(vars)+len(types) > 0 {
-		e.setup("setup"+sep, vars, types)
+	setup := len(vars)+len(types) > 0 || needsSetup(c.decls)
+	if setup {
+		e.setup("setup"+sep, vars, types, c.decls)
 	}
 	e.body(cellName, p.code)
 	u := e.unit(p.src.name, "program.go")
 	u.Body = cellName
-	if len(vars)+len(types) > 0 {
+	if setup {
 		u.Setup = "setup" + sep
 	}
 	prog.Unit = *u

@@ -34,8 +34,9 @@ func (c *Cell) emit() *Unit {
 	n, p := c.n, c.p
 	for _, d := range p.fresh {
 		if d.kind == typeKind || d.kind == funcKind {
-			c.ynames[d.name] = n.newName(d.name)
-			n.used[c.ynames[d.name]] = true // also if the cell is never committed: the evaluator may have seen it
+			y := n.newName(d.name)
+			c.ynames[d.name] = d.evaluatorName(y)
+			n.used[y] = true // also if the cell is never committed: the evaluator may have seen it
 		}
 	}
 	for _, tv := range p.vars {
@@ -74,13 +75,14 @@ func (c *Cell) emit() *Unit {
 	}
 	n.counter++
 	id := itoa(n.counter)
-	if len(vars)+len(types) > 0 {
-		e.setup("setup"+sep+id, vars, types)
+	setup := len(vars)+len(types) > 0 || needsSetup(p.fresh)
+	if setup {
+		e.setup("setup"+sep+id, vars, types, p.fresh)
 	}
 	e.body(cellName+id, p.code)
 	u := e.unit(p.src.name, "unit"+id+".go")
 	u.Body = cellName + id
-	if len(vars)+len(types) > 0 {
+	if setup {
 		u.Setup = "setup" + sep + id
 	}
 	u.Methods = c.replacedMethods()

@@ -3,6 +3,8 @@ package interp
 import (
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/gorovod/gorovod/value"
@@ -80,6 +82,9 @@ func (d *dynamicTypes) Name(v reflect.Value) (string, reflect.Value, error) {
 		dyn = dyn.Elem()
 	}
 	if dyn.IsValid() {
+		if name, ok, err := d.e.boxes.travelName(dyn.Type()); err != nil || ok {
+			return name, dyn, err
+		}
 		if name, ok, err := d.notebookName(dyn.Type()); err != nil {
 			return "", reflect.Value{}, err
 		} else if ok {
@@ -121,25 +126,14 @@ func isWrapper(t reflect.Type) bool {
 
 // New gives the type of a name.
 func (d *dynamicTypes) New(name string, iface reflect.Type) (reflect.Type, error) {
-	if t := d.notebookType(name); t != nil {
-		return t, nil
+	if strings.Contains(name, notebookPrefix) {
+		t, rest, err := d.e.boxes.travelType(name, iface)
+		if err == nil && rest != "" {
+			err = fmt.Errorf("%q is no name of a type", name)
+		}
+		return t, err
 	}
 	return value.Builtin{}.New(name, iface)
-}
-
-func (d *dynamicTypes) notebookType(name string) reflect.Type {
-	ptr := false
-	if len(name) > 0 && name[0] == '*' {
-		ptr, name = true, name[1:]
-	}
-	if len(name) <= len(notebookPrefix) || name[:len(notebookPrefix)] != notebookPrefix {
-		return nil
-	}
-	t := d.e.types[name[len(notebookPrefix):]]
-	if t != nil && ptr {
-		return reflect.PointerTo(t)
-	}
-	return t
 }
 
 // Store puts a value into an interface.
@@ -147,7 +141,7 @@ func (d *dynamicTypes) Store(name string, concrete reflect.Value, iface reflect.
 	if d.IsBox(iface) {
 		return reflect.Value{}, fmt.Errorf("a value of type %s in an interface of the notebook cannot travel: use a struct or any", clean(name))
 	}
-	if d.notebookType(name) == nil {
+	if !strings.Contains(name, notebookPrefix) {
 		return value.Builtin{}.Store(name, concrete, iface)
 	}
 	if !concrete.Type().AssignableTo(iface) {
@@ -156,4 +150,114 @@ func (d *dynamicTypes) Store(name string, concrete reflect.Value, iface reflect.
 	out := reflect.New(iface).Elem()
 	out.Set(concrete)
 	return out, nil
+}
+
+// travelName names a type that a type of the notebook is part of.
+func (b *boxes) travelName(t reflect.Type) (name string, ok bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ours(t) {
+		return "", false, nil
+	}
+	name, err = b.nameOf(t)
+	return name, true, err
+}
+
+func (b *boxes) ours(t reflect.Type) bool {
+	if b.made[t] != nil {
+		return true
+	}
+	if t.Name() != "" {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Map:
+		return b.ours(t.Key()) || b.ours(t.Elem())
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return b.ours(t.Elem())
+	}
+	return false
+}
+
+func (b *boxes) nameOf(t reflect.Type) (string, error) {
+	if d := b.made[t]; d != nil {
+		if b.newest[d.key] != d {
+			return "", fmt.Errorf("an interface holds a value of type %s as it was declared before", d.display)
+		}
+		return notebookPrefix + d.key, nil
+	}
+	if t.Name() == "" {
+		elem := func(prefix string) (string, error) {
+			name, err := b.nameOf(t.Elem())
+			return prefix + name, err
+		}
+		switch t.Kind() {
+		case reflect.Pointer:
+			return elem("*")
+		case reflect.Slice:
+			return elem("[]")
+		case reflect.Array:
+			return elem("[" + strconv.Itoa(t.Len()) + "]")
+		case reflect.Map:
+			key, err := b.nameOf(t.Key())
+			if err != nil {
+				return "", err
+			}
+			return elem("map[" + key + "]")
+		}
+	}
+	v := reflect.New(reflect.TypeFor[any]()).Elem()
+	v.Set(reflect.Zero(t))
+	name, _, err := value.Builtin{}.Name(v)
+	return name, err
+}
+
+// travelType finds the type that travelName named, at the beginning of a name.
+func (b *boxes) travelType(name string, iface reflect.Type) (t reflect.Type, rest string, err error) {
+	composed := func(rest string, of func(reflect.Type) reflect.Type) (reflect.Type, string, error) {
+		t, rest, err := b.travelType(rest, iface)
+		if err != nil {
+			return nil, "", err
+		}
+		return of(t), rest, nil
+	}
+	switch {
+	case len(name) > 1000:
+		return nil, "", fmt.Errorf("the name of a type is too long")
+	case strings.HasPrefix(name, "*"):
+		return composed(name[1:], reflect.PointerTo)
+	case strings.HasPrefix(name, "[]"):
+		return composed(name[2:], reflect.SliceOf)
+	case strings.HasPrefix(name, "["):
+		number, rest, _ := strings.Cut(name[1:], "]")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil, "", fmt.Errorf("%q is no name of a type", name)
+		}
+		return composed(rest, func(t reflect.Type) reflect.Type { return reflect.ArrayOf(n, t) })
+	case strings.HasPrefix(name, "map["):
+		key, rest, err := b.travelType(name[4:], iface)
+		if err != nil {
+			return nil, "", err
+		}
+		if !strings.HasPrefix(rest, "]") || !key.Comparable() {
+			return nil, "", fmt.Errorf("%q is no name of a type", name)
+		}
+		return composed(rest[1:], func(t reflect.Type) reflect.Type { return reflect.MapOf(key, t) })
+	}
+	leaf := name
+	if i := strings.IndexByte(name, ']'); i >= 0 && !strings.Contains(name[:i], "[") {
+		leaf = name[:i]
+	}
+	if key, ok := strings.CutPrefix(leaf, notebookPrefix); ok {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		d := b.newest[key]
+		if d == nil {
+			return nil, "", fmt.Errorf("type %s is not known here", clean(key))
+		}
+		return b.forged(d.name, d.inner), name[len(leaf):], nil
+	}
+	t, err = value.Builtin{}.New(leaf, iface)
+	return t, name[len(leaf):], err
 }

@@ -15,6 +15,8 @@ type emitter struct {
 	names   []string
 	imports map[string]string // path -> alias
 	name    func(ref string) string
+	types   *emitter // of the types, if interface types are among them
+	ifaces  []*decl
 }
 
 func newEmitter(name func(ref string) string) *emitter {
@@ -65,6 +67,9 @@ func (e *emitter) alias(path string) string {
 
 // unit puts the package clause and the imports before what was written.
 func (e *emitter) unit(name, file string) *Unit {
+	if strings.Contains(e.buf.String(), typesName+".") {
+		e.imports[typesPath] = typesName
+	}
 	paths := make([]string, 0, len(e.imports))
 	for path := range e.imports {
 		paths = append(paths, path)
@@ -81,18 +86,56 @@ func (e *emitter) unit(name, file string) *Unit {
 	}
 	u := &Unit{Name: name, File: file, Source: head.String() + e.buf.String(), Spans: e.spans, Sources: e.names}
 	for _, path := range paths {
-		if path != rtPath {
+		if path != rtPath && path != typesPath {
 			u.Packages = append(u.Packages, path)
 		}
 	}
+	if e.types != nil {
+		u.Types = e.types.typesUnit(name, "types_"+file)
+	}
+	return u
+}
+
+// typesUnit gives the unit of the types: yaegi must have them before it sees a method of an interface type called.
+func (e *emitter) typesUnit(name, file string) *Unit {
+	setup := "types" + sep + strings.TrimSuffix(file, ".go")
+	e.printf("func %s() {\n", setup)
+	var ifaces []Interface
+	for _, d := range e.ifaces {
+		i := Interface{Symbol: strings.TrimPrefix(e.name(d.name), typesName+"."), Display: d.display}
+		for _, m := range d.methods {
+			i.Methods = append(i.Methods, m.name)
+			e.printf("\t%s.Sig(%q, %q, (*", rtName, i.Symbol, m.name)
+			e.pieces(m.typ)
+			e.printf(")(nil))\n")
+		}
+		ifaces = append(ifaces, i)
+	}
+	e.printf("}\n")
+	u := e.unit(name, file)
+	u.Setup, u.Interfaces = setup, ifaces
 	return u
 }
 
 // declarations writes lowered declarations, one below the other.
 func (e *emitter) declarations(ds []*decl, code func(*decl) []piece) {
 	for _, d := range ds {
+		if d.kind == typeKind && d.methods != nil && !d.generic() {
+			e.types = newEmitter(e.name)
+		}
+	}
+	for _, d := range ds {
 		if d.kind == constKind || d.generic() || d.alias() {
 			continue // every use was replaced: by its value, by its instance
+		}
+		if e.types != nil && d.kind == typeKind {
+			if d.methods != nil {
+				e.types.ifaces = append(e.types.ifaces, d)
+				continue
+			}
+			e.types.pieces(code(d))
+			e.types.printf("\n")
+			continue
 		}
 		e.pieces(code(d))
 		e.printf("\n")
@@ -100,13 +143,27 @@ func (e *emitter) declarations(ds []*decl, code func(*decl) []piece) {
 }
 
 // setup writes the function that tells the evaluator where variables are and which types there are.
-func (e *emitter) setup(name string, vars [][2]string, types []string) {
+func (e *emitter) setup(name string, vars [][2]string, types []string, ds []*decl) {
 	e.printf("func %s() {\n", name)
 	for _, v := range vars {
 		e.printf("\t%s.Var(%q, &%s)\n", rtName, v[0], v[1])
 	}
 	for _, t := range types {
 		e.printf("\t%s.Type(%q, (*%s)(nil))\n", rtName, t, e.name(t))
+	}
+	for _, d := range ds {
+		if d.kind == typeKind && d.shape != nil && d.isPlainType() {
+			e.printf("\t%s.Named(%q, %q, %q, \"", rtName, e.name(d.name), d.name, d.display)
+			e.pieces(d.shape)
+			e.printf("\", (*%s)(nil))\n", e.name(d.name))
+		}
+	}
+	for _, d := range ds {
+		if d.register != nil && !d.generic() {
+			e.printf("\t")
+			e.pieces(d.register)
+			e.printf("\n")
+		}
 	}
 	e.printf("}\n")
 }
@@ -120,5 +177,23 @@ func (e *emitter) body(name string, code []piece) {
 
 // isPlainType says whether a declaration is of a type that has values, not a generic one.
 func (d *decl) isPlainType() bool {
-	return d.kind == typeKind && !d.generic() && !d.alias()
+	return d.kind == typeKind && !d.generic() && !d.alias() && d.methods == nil
+}
+
+// needsSetup says whether the evaluator is told something of declarations.
+func needsSetup(ds []*decl) bool {
+	for _, d := range ds {
+		if d.register != nil || d.isPlainType() && d.shape != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// evaluatorName makes a name for an entity the evaluator's: interface types are members of a package.
+func (d *decl) evaluatorName(name string) string {
+	if d.kind == typeKind && d.methods != nil && !d.generic() {
+		return typesName + ".I" + sep + name
+	}
+	return name
 }

@@ -38,6 +38,8 @@ type Evaluator struct {
 	args     []string
 	stdin    Reader
 	current  atomic.Pointer[run]
+	boxes    *boxes
+	sigs     map[string]map[string]reflect.Type // of the methods of interface types
 }
 
 // EvaluatorConfig is what the code that is evaluated meets.
@@ -63,6 +65,8 @@ func NewEvaluator(c EvaluatorConfig) (*Evaluator, error) {
 		types:  map[string]reflect.Type{},
 		units:  map[string]*Unit{},
 		loaded: map[string]bool{},
+		boxes:  newBoxes(),
+		sigs:   map[string]map[string]reflect.Type{},
 	}
 	e.stdin = c.Stdin
 	if e.stdin == nil {
@@ -160,6 +164,14 @@ func (e *Evaluator) declare(ctx context.Context, u *Unit) (f *Failure) {
 	if err := e.load(u.Packages); err != nil {
 		return &Failure{Kind: Refused, Message: err.Error()}
 	}
+	if u.Types != nil {
+		if f := e.declare(ctx, u.Types); f != nil {
+			return f
+		}
+	}
+	if err := e.interfaces(u); err != nil {
+		return &Failure{Kind: Refused, Message: err.Error()}
+	}
 	e.units[u.File] = u
 	defer func() {
 		if r := recover(); r != nil { // yaegi panics on some code that it cannot compile
@@ -184,6 +196,7 @@ func (e *Evaluator) declare(ctx context.Context, u *Unit) (f *Failure) {
 	if _, err := e.yaegi.Eval(u.Setup + "()"); err != nil {
 		return e.refusal(u, err)
 	}
+	e.completeInterfaces(u)
 	return nil
 }
 

@@ -430,7 +430,7 @@ func (m *maker) open() error {
 
 // copy makes the declarations of an instance: a type's methods come with it.
 func (m *maker) copy(inst *instance) ([]*copied, error) {
-	if inst.local != nil {
+	if inst.local != nil || inst.anon != nil {
 		return m.hoist(inst), nil
 	}
 	g := m.find(inst.generic)
@@ -459,7 +459,11 @@ func (m *maker) copy(inst *instance) ([]*copied, error) {
 
 // hoist declares a type of a function at the package's level.
 func (m *maker) hoist(inst *instance) []*copied {
-	code := append([]piece{made("type "), {ref: inst.name}, made(" ")}, typePieces(inst.local.Underlying(), inst.pkg)...)
+	var under types.Type = inst.anon
+	if inst.anon == nil {
+		under = inst.local.Underlying()
+	}
+	code := append([]piece{made("type "), {ref: inst.name}, made(" ")}, typePieces(under, inst.pkg)...)
 	m.scan(code, inst.depth)
 	text := m.n.checkText(code)
 	f := m.n.synthetic(text)

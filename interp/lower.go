@@ -23,6 +23,7 @@ type lowering struct {
 	addressed map[types.Object]bool // variables whose address is taken; see assign.go
 	tmp       int
 	flow      *flow
+	tmpSwitch int
 }
 
 type edit struct {
@@ -124,6 +125,7 @@ func (n *Notebook) lower(p *prepared, forRank bool) error {
 	errs := &CheckError{}
 	body := n.newLowering(p, p.v, p.body)
 	body.statements(forRank) // first: their edits lie around the others
+	body.interfaces(p.fn.Body)
 	body.walk(p.fn.Body)
 	body.sortEdits()
 	b := p.fn.Body
@@ -150,7 +152,9 @@ func (l *lowering) declaration(d *decl) []piece {
 	case constKind:
 		return l.constants(d)
 	case typeKind:
+		l.describe(d)
 		spec := d.node.(*ast.GenDecl).Specs[0]
+		l.interfaces(spec)
 		l.walk(spec)
 		l.sortEdits()
 		out := append([]piece{made("type ")}, l.render(l.offset(spec.Pos()), l.offset(spec.End()), 0)...)
@@ -165,6 +169,8 @@ func (l *lowering) declaration(d *decl) []piece {
 	if fn.Body == nil {
 		l.nameResults(fn)
 	}
+	l.describe(d)
+	l.interfaces(fn)
 	l.walk(fn)
 	l.sortEdits()
 	out := l.render(l.offset(fn.Pos()), l.offset(fn.End()), 0)
@@ -365,7 +371,7 @@ func methodKey(f *types.Func, pkg *types.Package) string {
 
 // field renames an embedded field with its type, whose name it has.
 func (l *lowering) field(id *ast.Ident, f *types.Var) {
-	if !f.Embedded() {
+	if !f.Embedded() || l.ofForge(f.Type()) {
 		return
 	}
 	t := f.Type()

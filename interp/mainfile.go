@@ -70,6 +70,7 @@ func (n *Notebook) programBody(p *prepared, v *verdict, errs *CheckError) {
 			l := n.newLowering(p, v, g.frag)
 			lowerings[g.frag] = l
 			for _, d := range g.frag.file.Decls {
+				l.interfaces(d)
 				l.walk(d)
 			}
 			l.sortEdits()

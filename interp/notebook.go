@@ -35,11 +35,12 @@ type decl struct {
 	names  []string // what it declares; several for a group of constants
 	frag   *fragment
 	node   ast.Decl
-	text   string       // as the user wrote it
-	code   []piece      // lowered; nil until its body was checked without error
-	broken string       // why it no longer compiles
-	inst   *instance    // what it is a copy of, if it is one
-	uses   []genericUse // in a generic declaration: the identifiers that a copy may have to change
+	text   string  // as the user wrote it
+	code   []piece // lowered; nil until its body was checked without error
+	broken string  // why it no longer compiles
+	described
+	inst *instance    // what it is a copy of, if it is one
+	uses []genericUse // in a generic declaration: the identifiers that a copy may have to change
 }
 
 // entity is what a name of the notebook stands for.

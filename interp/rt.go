@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"reflect"
 	"runtime"
@@ -17,7 +18,7 @@ import (
 
 // runtime gives the symbols by which lowered code reaches its evaluator.
 func (e *Evaluator) runtime() yaegi.Exports {
-	return yaegi.Exports{rtPath + "/rt": e.statementSymbols(map[string]reflect.Value{
+	symbols := e.statementSymbols(map[string]reflect.Value{
 		"Enter":     reflect.ValueOf(e.enter),
 		"Leave":     reflect.ValueOf(e.leave),
 		"Var":       reflect.ValueOf(func(name string, p any) { e.vars[name] = reflect.ValueOf(p) }),
@@ -34,7 +35,10 @@ func (e *Evaluator) runtime() yaegi.Exports {
 		"Recovered": reflect.ValueOf(e.recovered),
 		"Print":     reflect.ValueOf(func(v ...any) { printTo(v, "", "") }),
 		"Println":   reflect.ValueOf(func(v ...any) { printTo(v, " ", "\n") }),
-	})}
+		"Sig":       reflect.ValueOf(e.signature),
+	})
+	maps.Copy(symbols, e.boxes.symbols())
+	return yaegi.Exports{rtPath + "/rt": symbols}
 }
 
 // never is a type that no value has: what is left of a case that generic code has twice for its type arguments.
@@ -129,6 +133,7 @@ func (e *Evaluator) goroutinePanicked(v any) {
 }
 
 func (e *Evaluator) recovered(v any) any {
+	v = unwrapped(v)
 	if v != nil {
 		e.trace.take(goroutineID())
 	}

@@ -290,18 +290,32 @@ func (l *lowering) give(exprs []ast.Expr, forRank bool, self int) []piece {
 		return l.discard(exprs, self)
 	}
 	if forRank {
-		return l.giveRank(exprs, newResult(ts, l.v.pkg), self)
+		return l.giveRank(exprs, newResult(ts, l.v.pkg), ts, self)
 	}
+	empty := types.NewInterfaceType(nil, nil)
 	if len(ts) == 1 {
 		if rich := l.rich(ts[0], "v"+sep); rich != nil {
 			out := append([]piece{made("{ v%s := ", sep)}, l.inside(exprs[0], self)...)
-			return append(append(append(out, made("; ")), rich...), made("%s.Show(v%s) }", rtName, sep))
+			out = append(append(append(out, made("; ")), rich...), made("%s.Show(", rtName))
+			return append(append(out, l.boxedAs([]piece{made("v%s", sep)}, ts[0], empty)...), made(") }"))
 		}
 	}
-	return wrap(made("%s.Show(", rtName), l.list(exprs, self), made(")"))
+	if tuple, ok := l.v.info.TypeOf(exprs[0]).(*types.Tuple); ok && len(exprs) == 1 {
+		call := []piece{made("%s.Show(", rtName)}
+		for i := range tuple.Len() {
+			call = append(append(call, l.passed(i, tuple.At(i).Type(), empty)...), made(", "))
+		}
+		return l.through(tuple, nil, append(call, made(")")), l.inside(exprs[0], self))
+	}
+	out := []piece{made("%s.Show(", rtName)}
+	for _, x := range exprs {
+		t := l.v.info.TypeOf(x)
+		out = append(append(out, l.boxedAs(l.inside(x, self), t, empty)...), made(", "))
+	}
+	return append(out, made(")"))
 }
 
-func (l *lowering) giveRank(exprs []ast.Expr, r *result, self int) []piece {
+func (l *lowering) giveRank(exprs []ast.Expr, r *result, ts []types.Type, self int) []piece {
 	// Temporaries first: yaegi mistakes an assignment to several fields at once.
 	var names []string
 	for i := range r.width {
@@ -329,7 +343,11 @@ func (l *lowering) giveRank(exprs []ast.Expr, r *result, self int) []piece {
 	if r.width == 1 {
 		out = append(out, l.rich(r.t, names[0])...)
 	}
-	return append(out, made("%s.Show(%s) }", rtName, strings.Join(names, ", ")))
+	out = append(out, made("%s.Show(", rtName))
+	for i, name := range names {
+		out = append(append(out, l.boxedAs([]piece{made("%s", name)}, ts[i], types.NewInterfaceType(nil, nil))...), made(", "))
+	}
+	return append(out, made(") }"))
 }
 
 // renderers are the methods by which a value shows itself in a notebook.

@@ -28,6 +28,7 @@ type instance struct {
 	generic string     // the generic declaration's name
 	args    [][]piece  // the type arguments
 	local   types.Type // the type that a function declares
+	anon    *types.Interface // an interface type that is written out
 	pkg     *types.Package
 	src     *source // where it is asked for
 	off     int
@@ -323,8 +324,12 @@ func (w *typeWriter) structType(t *types.Struct) {
 		if i > 0 {
 			w.text("; ")
 		}
-		if !f.Embedded() {
+		switch {
+		case !f.Embedded():
 			w.text(f.Name() + " ")
+		case !w.canon && !w.check && methodful(f.Type()) && ourInterface(f.Type(), w.pkg):
+			w.flush()
+			w.out = append(w.out, piece{text: f.Name() + " ", world: evaluatorOnly})
 		}
 		w.typ(f.Type())
 		if tag := t.Tag(i); tag != "" {
@@ -334,9 +339,28 @@ func (w *typeWriter) structType(t *types.Struct) {
 	w.text("}")
 }
 
+// writtenInterface writes an interface type that has no name: the evaluator knows it by one.
+func (w *typeWriter) writtenInterface(t *types.Interface) {
+	w.flush()
+	c := &typeWriter{pkg: w.pkg, check: true}
+	c.interfaceType(t)
+	for _, p := range c.pieces() {
+		p.world, p.inst = checkerOnly, nil
+		w.out = append(w.out, p)
+	}
+	name := writtenPrefix + encodeName(canonical(t, w.pkg))
+	w.out = append(w.out, piece{ref: name, world: evaluatorOnly, inst: &instance{name: name, anon: t, pkg: w.pkg}})
+}
+
+const writtenPrefix = "Iface" + sep + "n"
+
 func (w *typeWriter) interfaceType(t *types.Interface) {
 	if w.canon && t.Empty() {
 		w.text("any")
+		return
+	}
+	if !w.canon && !w.check && methodful(t) {
+		w.writtenInterface(t)
 		return
 	}
 	w.text("interface{")

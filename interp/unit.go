@@ -18,6 +18,9 @@ type Unit struct {
 	Setup    string   // function that tells the evaluator the variables and types; "" if there are none
 	Body     string   // function to run; "" if the Unit only declares
 	Methods  []Method // methods that Source declares again
+	// Types is evaluated first: the types that Source uses, if interface types are among them.
+	Types      *Unit
+	Interfaces []Interface
 }
 
 // Method names a method of a type of the evaluator.
