@@ -395,6 +395,23 @@ func unwrapped(x any) any {
 	return x
 }
 
+// asPanic gives what Go panics with for what reflection, by which yaegi calls methods of interfaces, panics with.
+func asPanic(v any) any {
+	if s, ok := v.(string); ok && s == "reflect: Method on nil interface value" {
+		return nilPointer()
+	}
+	if e, ok := v.(*reflect.ValueError); ok && e.Kind == reflect.Invalid {
+		return nilPointer()
+	}
+	return v
+}
+
+func nilPointer() (r any) {
+	defer func() { r = recover() }()
+	var p *int
+	return *p
+}
+
 // assertionError is what a failed assertion panics with.
 type assertionError struct{ text string }
 

@@ -3,6 +3,7 @@ package interp
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -185,6 +186,9 @@ func (l *lowering) describePromoted(d *decl, t types.Type) {
 			continue
 		}
 		f := s.Obj().(*types.Func)
+		if f.Pkg() != l.v.pkg && !f.Exported() {
+			continue
+		}
 		path := append([]piece{made("p%s.", sep)}, l.embeddedPath(t, s.Index())...)
 		path = append(path, made("%s", f.Name()))
 		d.register = append(d.register, l.registration(d.name, f.Name(), f.Signature(), path, values.Lookup(f.Pkg(), f.Name()) != nil, t)...)
@@ -223,7 +227,7 @@ func (l *lowering) describeMethod(d *decl) {
 // registration writes the statement that gives the evaluator a method of a type.
 func (l *lowering) registration(typ, name string, sig *types.Signature, callee []piece, ofValue bool, recv types.Type) []piece {
 	head, call := l.forwarding(sig, "\x00")
-	body := func() []piece {
+	body := func(callee []piece) []piece {
 		before, after, _ := strings.Cut(call[0].text, "\x00")
 		out := append([]piece{made("%s", before)}, callee...)
 		return append(append(out, made("%s", after)), call[1:]...)
@@ -233,14 +237,15 @@ func (l *lowering) registration(typ, name string, sig *types.Signature, callee [
 		comma = ", "
 	}
 	out := []piece{made("%s.Method(\"", rtName), {ref: typ}, made("\", %q, %t, func(p%s *", name, ofValue, sep), {ref: typ}, made("%s", comma)}
-	out = append(append(append(out, head[1:]...), body()...), made("}, "))
+	out = append(append(append(out, head[1:]...), body(callee)...), made("}, "))
 	if !ofValue || !pointerShaped(recv) {
 		return append(out, made("nil); "))
 	}
 	out = append(out, made("func(v%s ", sep), piece{ref: typ}, made("%s", comma))
 	out = append(out, head[1:]...)
-	out = append(out, made("p%s := &v%s; ", sep, sep))
-	return append(append(out, body()...), made("}); "))
+	direct := slices.Clone(callee)
+	direct[0].text = strings.NewReplacer("(*p"+sep+")", "v"+sep, "p"+sep+".", "v"+sep+".").Replace(direct[0].text)
+	return append(append(out, body(direct)...), made("}); "))
 }
 
 // pointerShaped says whether interfaces may hold values of a type themselves.

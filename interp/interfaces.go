@@ -100,9 +100,6 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 		l.typeSwitch(n, w.parent())
 	case *ast.SelectorExpr:
 		l.promoted(n)
-		if call, ok := w.parent().(*ast.CallExpr); !ok || ast.Unparen(call.Fun) != n {
-			l.interfaceMethod(n)
-		}
 	case *ast.Field:
 		l.embeddedInterface(n)
 	case *ast.InterfaceType:
@@ -621,11 +618,14 @@ func (l *lowering) caseVariable(c *ast.CaseClause, id *ast.Ident, tmp string, fr
 // promoted writes the way to a method that an embedded field has.
 func (l *lowering) promoted(s *ast.SelectorExpr) {
 	sel := l.v.info.Selections[s]
-	if sel == nil || sel.Kind() != types.MethodVal || len(sel.Index()) < 2 {
+	if sel == nil || sel.Kind() != types.MethodVal || len(sel.Index()) < 2 || !l.flows().called[s] {
 		return
 	}
 	path := l.embeddedPath(sel.Recv(), sel.Index())
-	l.edit(s.Sel, func(self int) []piece { return append(path, l.inside(s.Sel, self)...) })
+	l.edit(s, func(self int) []piece {
+		out := append(l.inside(s.X, self), made("."))
+		return append(append(out, path...), l.inside(s.Sel, self)...)
+	})
 }
 
 func (l *lowering) embeddedPath(t types.Type, index []int) []piece {
@@ -659,36 +659,6 @@ func (l *lowering) fieldName(f *types.Var) []piece {
 		return ps
 	}
 	return []piece{made("%s", f.Name())}
-}
-
-// interfaceMethod writes i.M and I.M of an interface, which yaegi cannot call with the right arguments.
-func (l *lowering) interfaceMethod(s *ast.SelectorExpr) {
-	sel := l.v.info.Selections[s]
-	if sel == nil || sel.Kind() == types.FieldVal {
-		return
-	}
-	recv := sel.Recv()
-	f, _ := sel.Obj().(*types.Func)
-	if f == nil || !types.IsInterface(recv) {
-		return
-	}
-	sig := f.Signature()
-	head, call := l.forwarding(sig, "r"+sep+"."+f.Name())
-	typ := forEvaluator(typePieces(recv, l.v.pkg))
-	l.edit(s, func(self int) []piece {
-		out := append([]piece{made("func(r%s ", sep)}, typ...)
-		if sel.Kind() == types.MethodExpr {
-			if sig.Params().Len() > 0 {
-				out = append(out, made(", "))
-			}
-			return append(append(append(out, head[1:]...), call...), made("}"))
-		}
-		out = append(out, made(") "))
-		out = append(out, forEvaluator(typePieces(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(), sig.Variadic()), l.v.pkg))...)
-		out = append(out, made(" { return func"))
-		out = append(append(append(out, head...), call...), made("} }("))
-		return append(append(out, l.inside(s.X, self)...), made(")"))
-	})
 }
 
 // forwarding writes the parameters and results of a function with a signature, from the opening parenthesis to the

@@ -545,7 +545,8 @@ func (w *goWriter) method(f *ast.SelectorExpr, s *types.Selection) []piece {
 		}
 	}
 	name := w.pass(recv, value)
-	return append([]piece{made("%s.", name)}, l.inside(f.Sel, w.self)...)
+	out := append([]piece{made("%s.", name)}, l.embeddedPath(s.Recv(), s.Index())...)
+	return append(out, l.inside(f.Sel, w.self)...)
 }
 
 func (w *goWriter) finish(guard string, fun []piece, inner []string) []piece {

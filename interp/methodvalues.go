@@ -81,7 +81,7 @@ func (l *lowering) path(t types.Type, s *types.Selection) ([]piece, types.Type) 
 
 // embeddedName writes the name of an embedded field, which is that of its type.
 func (l *lowering) embeddedName(f *types.Var) []piece {
-	if !f.Embedded() {
+	if !f.Embedded() || l.ofForge(f.Type()) {
 		return nil
 	}
 	t := f.Type()

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"fmt"
 	"go/token"
 	"reflect"
 	"runtime"
@@ -26,6 +27,8 @@ type closure0 func(frame unsafe.Pointer) unsafe.Pointer
 // nodeShape is where yaegi's node keeps what is needed here.
 type nodeShape struct {
 	child, pos, exec, gen, ident uintptr
+	kind                         uintptr
+	kindType                     reflect.Type
 	ok                           bool
 }
 
@@ -46,7 +49,21 @@ func findShape() (s nodeShape) {
 		}
 		*at = f.Offset
 	}
+	if f, ok := node.FieldByName("kind"); ok {
+		s.kind, s.kindType = f.Offset, f.Type
+	}
 	return s
+}
+
+// kindName gives what a node is, in yaegi's words.
+func (s nodeShape) kindName(n unsafe.Pointer) string {
+	if s.kindType == nil {
+		return ""
+	}
+	if k, ok := reflect.NewAt(s.kindType, unsafe.Add(n, s.kind)).Elem().Interface().(fmt.Stringer); ok {
+		return k.String()
+	}
+	return ""
 }
 
 func (s nodeShape) children(n unsafe.Pointer) []unsafe.Pointer {
@@ -70,7 +87,7 @@ func (e *Evaluator) guard(p *yaegi.Program, u *Unit) {
 		return
 	}
 	for _, decl := range shape.children(root.UnsafePointer()) {
-		e.guardNode(decl, u, functionName(decl))
+		e.guardNode(decl, u, functionName(decl), false)
 	}
 }
 
@@ -85,9 +102,15 @@ func functionName(decl unsafe.Pointer) string {
 	return ""
 }
 
-func (e *Evaluator) guardNode(n unsafe.Pointer, u *Unit, fn string) {
+func (e *Evaluator) guardNode(n unsafe.Pointer, u *Unit, fn string, inVar bool) {
 	if n == nil {
 		return
+	}
+	switch kind := shape.kindName(n); {
+	case kind == "varDecl":
+		inVar = true
+	case kind == "funcLit" && inVar:
+		return // its operations were made while it was compiled, and yaegi does not make them again
 	}
 	if gen := shape.generator(n); *gen != nil {
 		if isRun(n) {
@@ -101,7 +124,7 @@ func (e *Evaluator) guardNode(n unsafe.Pointer, u *Unit, fn string) {
 		*shape.operation(n) = nil
 	}
 	for _, c := range shape.children(n) {
-		e.guardNode(c, u, fn)
+		e.guardNode(c, u, fn, inVar)
 	}
 }
 

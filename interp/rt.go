@@ -133,7 +133,7 @@ func (e *Evaluator) goroutinePanicked(v any) {
 }
 
 func (e *Evaluator) recovered(v any) any {
-	v = unwrapped(v)
+	v = asPanic(unwrapped(v))
 	if v != nil {
 		e.trace.take(goroutineID())
 	}

@@ -123,7 +123,7 @@ func (e *Evaluator) recoveredValue(v any, places []place) any {
 	if r, ok := v.(reflect.Value); ok && r.IsValid() && r.CanInterface() {
 		v = r.Interface()
 	}
-	return v
+	return asPanic(unwrapped(v))
 }
 
 // panicWith is panic.

@@ -329,7 +329,8 @@ func NewInterface(pkg, name string, empty bool) *Interface {
 func (i *Interface) SetMethods(ms []InterfaceMethod) {
 	out := make([]imethod, len(ms))
 	for k, m := range ms {
-		out[k] = imethod{nameOff(m.Name, token.IsExported(m.Name)), typeOff(ptrOf(m.Type))}
+		// All names are marked as exported: reflection calls no others, and the interpreter calls through reflection.
+		out[k] = imethod{nameOff(m.Name, true), typeOff(ptrOf(m.Type))}
 	}
 	i.t.methods = out
 	keepAlive(ms)
