@@ -24,10 +24,10 @@ const (
 // instance is a declaration that must be made for the evaluator: the copy of a generic function or type for its type
 // arguments, or of a type that a function declares.
 type instance struct {
-	name    string     // by which references have it
-	generic string     // the generic declaration's name
-	args    [][]piece  // the type arguments
-	local   types.Type // the type that a function declares
+	name    string           // by which references have it
+	generic string           // the generic declaration's name
+	args    [][]piece        // the type arguments
+	local   types.Type       // the type that a function declares
 	anon    *types.Interface // an interface type that is written out
 	pkg     *types.Package
 	src     *source // where it is asked for
