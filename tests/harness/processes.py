@@ -148,9 +148,9 @@ def all_cmdlines() -> dict[int, bytes]:
 
 
 def search_memory(pid: int, pattern) -> set[bytes]:
-    """All matches of the compiled pattern in the writable memory of a process."""
+    """All matches of the compiled pattern in the writable memory of a process; none in one that has ended."""
     found: set[bytes] = set()
-    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+    with suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in maps:
             fields = line.split()
             if not fields[1].startswith("rw"):
