@@ -222,6 +222,9 @@ func (l *lowering) deferBuiltin(d, name string, c *ast.CallExpr, self int) []pie
 		fun, list = []piece{made("func() {}")}, ""
 	case "print", "println":
 		fun = []piece{made("%s.%s", rtName, map[string]string{"print": "Print", "println": "Println"}[name])}
+	case "clear":
+		fun = l.cleared(l.v.info.TypeOf(c.Args[0]), []piece{made("%s", list)})
+		return w.finishDefer([]piece{made("func() { ")}, "", append(fun, made(" }"))...)
 	default:
 		fun = []piece{made("%s", name)}
 	}
@@ -229,7 +232,8 @@ func (l *lowering) deferBuiltin(d, name string, c *ast.CallExpr, self int) []pie
 }
 
 // finishDefer writes `func(p A) { d.Push(func() { f(p) }) }(a)`.
-func (w *goWriter) finishDefer(fun []piece, list string) []piece {
+func (w *goWriter) finishDefer(fun []piece, list string, more ...piece) []piece {
+	fun = append(fun, more...)
 	push := "Push"
 	if w.mayRecover() {
 		push = "PushUnknown"

@@ -20,6 +20,8 @@ type flow struct {
 	fn      map[ast.Node]ast.Node         // the function round a return, defer, recover or loop over a function
 	label   map[ast.Stmt]*ast.LabeledStmt // the label of a statement
 	jumped  map[*ast.LabeledStmt]bool     // there is a goto to it
+	ended   map[*ast.LabeledStmt]bool     // there is a break of it that becomes a goto to its end
+	left    map[*ast.BranchStmt]bool      // such a break
 	elseIf  map[*ast.IfStmt]bool
 	block   map[ast.Stmt]bool // stands in a list of statements
 	inLoop  map[*ast.CallExpr]bool
@@ -63,7 +65,7 @@ func (l *lowering) flows() *flow {
 		shared: map[types.Object]bool{}, written: map[types.Object]bool{}, renamed: map[types.Object]string{},
 		loops: map[*ast.ForStmt]string{}, yields: map[*ast.RangeStmt]*yield{}, target: map[*ast.BranchStmt]ast.Stmt{},
 		within: map[ast.Node]*yield{}, fn: map[ast.Node]ast.Node{}, label: map[ast.Stmt]*ast.LabeledStmt{},
-		jumped: map[*ast.LabeledStmt]bool{}, elseIf: map[*ast.IfStmt]bool{}, block: map[ast.Stmt]bool{},
+		jumped: map[*ast.LabeledStmt]bool{}, ended: map[*ast.LabeledStmt]bool{}, left: map[*ast.BranchStmt]bool{}, elseIf: map[*ast.IfStmt]bool{}, block: map[ast.Stmt]bool{},
 		inLoop: map[*ast.CallExpr]bool{}, alone: map[ast.Expr]bool{}, called: map[ast.Expr]bool{}, deferFlow: newDeferFlow(),
 	}
 	l.flow = f
@@ -143,6 +145,9 @@ func (w *flowWalker) look(node ast.Node) {
 			return
 		}
 		f.target[n] = w.branchTarget(n)
+		if ls := f.label[f.target[n]]; ls != nil && w.leavesSelect(n, f.target[n]) {
+			f.left[n], f.ended[ls] = true, true
+		}
 	case *ast.ReturnStmt:
 		f.within[n] = w.yield()
 		f.fn[n] = w.function()

@@ -95,6 +95,8 @@ func (l *lowering) prefixed(s ast.Stmt) bool {
 		return l.flows().loops[s] != ""
 	case *ast.RangeStmt:
 		return l.flows().yields[s] != nil
+	case *ast.SwitchStmt:
+		return l.numbersCases(s) || s.Tag != nil && l.comparesCases(s) || l.forgetsTag(s)
 	}
 	return false
 }
@@ -103,6 +105,14 @@ const jumpPrefix = "goto" + sep
 
 // labelled moves the label of a rewritten loop to where the loop is. A goto to it leads before all.
 func (l *lowering) labelled(s *ast.LabeledStmt) {
+	if l.flows().ended[s] {
+		l.edit(s, func(self int) []piece {
+			return append(l.render(l.offset(s.Pos()), l.offset(s.End()), self+1), made("; %s%s: {}", endPrefix, s.Label.Name))
+		})
+	}
+	if inner, ok := s.Stmt.(*ast.LabeledStmt); ok {
+		l.editRange(s.Colon, inner.Pos(), func(int) []piece { return []piece{made(": {}; ")} })
+	}
 	if !l.prefixed(s.Stmt) {
 		return
 	}

@@ -247,6 +247,10 @@ func (l *lowering) walk(root ast.Node) {
 			l.loopStmt(node)
 		case *ast.RangeStmt:
 			l.rangeStmt(node)
+		case *ast.SwitchStmt:
+			l.switchStmt(node)
+		case *ast.CommClause:
+			l.commClause(node)
 		case *ast.LabeledStmt:
 			l.labelled(node)
 		case *ast.BranchStmt:
@@ -425,8 +429,10 @@ func (l *lowering) call(c *ast.CallExpr) {
 	case "print", "println":
 		name := map[string]string{"print": "Print", "println": "Println"}[b.Name()]
 		l.edit(id, func(int) []piece { return []piece{made("%s.%s", rtName, name)} })
-	case "min", "max", "clear":
-		l.errs.add(l.frag.src, l.frag.offset(c.Pos()), "the builtin %s is not supported by the interpreter", b.Name())
+	case "min", "max":
+		l.orderedBuiltin(c, b.Name())
+	case "clear":
+		l.clearBuiltin(c)
 	}
 }
 

@@ -138,6 +138,9 @@ func (l *lowering) plainBranch(b *ast.BranchStmt) []piece {
 		}
 		return []piece{made("goto %s", name)}
 	}
+	if l.flow.left[b] {
+		return []piece{made("goto %s%s", endPrefix, b.Label.Name)}
+	}
 	var out []piece
 	if s, ok := target.(*ast.ForStmt); ok && b.Tok == token.CONTINUE && l.flow.loops[s] != "" {
 		out = l.copyBack(s)
@@ -161,6 +164,12 @@ func (l *lowering) branch(b *ast.BranchStmt) {
 			return []piece{made("{ %s = %d; %s = 1; return false }", y.next(), e.code, y.state())}
 		})
 		return
+	}
+	if f.left[b] {
+		if r, ok := target.(*ast.RangeStmt); !ok || f.yields[r] == nil {
+			l.edit(b, func(int) []piece { return l.plainBranch(b) })
+			return
+		}
 	}
 	switch s := target.(type) {
 	case *ast.RangeStmt:

@@ -17,6 +17,15 @@ func (e *Evaluator) statementSymbols(m map[string]reflect.Value) map[string]refl
 	m["Deferred"] = reflect.ValueOf(e.deferred)
 	m["Panic"] = reflect.ValueOf(panicWith)
 	m["NilDereference"] = reflect.ValueOf(nilDereference)
+	m["MinInt"] = reflect.ValueOf(func(a, b int) int { return min(a, b) })
+	m["MaxInt"] = reflect.ValueOf(func(a, b int) int { return max(a, b) })
+	m["MinUint"] = reflect.ValueOf(func(a, b uint64) uint64 { return min(a, b) })
+	m["MaxUint"] = reflect.ValueOf(func(a, b uint64) uint64 { return max(a, b) })
+	m["MinFloat"] = reflect.ValueOf(func(a, b float64) float64 { return min(a, b) })
+	m["MaxFloat"] = reflect.ValueOf(func(a, b float64) float64 { return max(a, b) })
+	m["MinString"] = reflect.ValueOf(func(a, b string) string { return min(a, b) })
+	m["MaxString"] = reflect.ValueOf(func(a, b string) string { return max(a, b) })
+	m["Clear"] = reflect.ValueOf(func(v any) { reflect.ValueOf(v).Clear() })
 	m["Yielded"] = reflect.ValueOf(yielded)
 	return m
 }
