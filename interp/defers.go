@@ -74,10 +74,13 @@ func (l *lowering) keepsDefers(fn ast.Node) bool {
 // plainDefer says whether yaegi does a deferred call right, as the only one of its function: nothing is evaluated but
 // a receiver that is compiled, and nothing recovers.
 func (l *lowering) plainDefer(d *ast.DeferStmt) bool {
-	if len(d.Call.Args) > 0 {
+	if len(d.Call.Args) > 0 && !l.plainArguments(d.Call) {
 		return false
 	}
 	switch f := ast.Unparen(d.Call.Fun).(type) {
+	case *ast.Ident:
+		fn, ok := l.v.info.Uses[f].(*types.Func)
+		return ok && !fn.Signature().Variadic() && !(&goWriter{l: l, call: d.Call}).mayRecover()
 	case *ast.FuncLit:
 		return len(l.flows().recovers[f]) == 0
 	case *ast.SelectorExpr:
@@ -92,6 +95,23 @@ func (l *lowering) plainDefer(d *ast.DeferStmt) bool {
 		return ptr && f.Sel.Name != "Wait" && l.simpleReceiver(f.X) // yaegi would hold a lock that goroutines wait for
 	}
 	return false
+}
+
+// plainArguments says whether a deferred call's arguments are kept by yaegi as they are: not variables, whose later
+// values it would see.
+func (l *lowering) plainArguments(c *ast.CallExpr) bool {
+	if _, ok := ast.Unparen(c.Fun).(*ast.Ident); !ok {
+		return false
+	}
+	for _, a := range c.Args {
+		if l.v.info.Types[a].Value != nil {
+			continue
+		}
+		if u, ok := ast.Unparen(a).(*ast.UnaryExpr); !ok || u.Op != token.AND {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *lowering) simpleReceiver(x ast.Expr) bool {
@@ -239,7 +259,8 @@ func (w *goWriter) finishDefer(fun []piece, list string, more ...piece) []piece 
 		push = "PushUnknown"
 	}
 	out := append([]piece{made("func(")}, w.params...)
-	out = append(out, made(") { %s.%s((func() { ", w.deferred, push))
+	out = append(append(out, made(") { ")), w.checks...)
+	out = append(out, made("%s.%s((func() { ", w.deferred, push))
 	out = append(out, fun...)
 	out = append(out, made("(%s) })) }(", list))
 	out = append(out, w.args...)

@@ -464,6 +464,7 @@ type goWriter struct {
 	args   []piece
 	n      int
 
+	checks   []piece
 	deferred string // the name of the stack of deferred calls, instead of a goroutine
 }
 
@@ -551,6 +552,9 @@ func (w *goWriter) method(f *ast.SelectorExpr, s *types.Selection) []piece {
 		}
 	}
 	name := w.pass(recv, value)
+	if types.IsInterface(recv) {
+		w.checks = append(w.checks, made("if %s == nil { %s.NilDereference() }; ", name, rtName))
+	}
 	out := append([]piece{made("%s.", name)}, l.embeddedPath(s.Recv(), s.Index())...)
 	return append(out, l.inside(f.Sel, w.self)...)
 }

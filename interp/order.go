@@ -128,6 +128,9 @@ func (l *lowering) redeclares(s *ast.AssignStmt) bool {
 
 // assignsInOrder says whether yaegi can be left to do an assignment of several values.
 func (l *lowering) assignsInOrder(s *ast.AssignStmt) bool {
+	if len(s.Rhs) != len(s.Lhs) && l.sameTypes(s) {
+		return true
+	}
 	elements := false
 	for _, x := range s.Lhs {
 		if isBlankOrNil(x) {
@@ -167,6 +170,26 @@ func (l *lowering) assignsInOrder(s *ast.AssignStmt) bool {
 			}
 		}
 		return true
+	}
+	return true
+}
+
+// sameTypes says whether what one expression gives goes to variables of just its types.
+func (l *lowering) sameTypes(s *ast.AssignStmt) bool {
+	tuple, ok := l.v.info.TypeOf(s.Rhs[0]).(*types.Tuple)
+	if !ok || tuple.Len() != len(s.Lhs) {
+		return false
+	}
+	if _, call := ast.Unparen(s.Rhs[0]).(*ast.CallExpr); !call {
+		return false
+	}
+	for i, x := range s.Lhs {
+		if isBlankOrNil(x) {
+			continue
+		}
+		if _, ident := ast.Unparen(x).(*ast.Ident); !ident || !types.Identical(l.v.info.TypeOf(x), tuple.At(i).Type()) {
+			return false
+		}
 	}
 	return true
 }
