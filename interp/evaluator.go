@@ -40,6 +40,7 @@ type Evaluator struct {
 	current  atomic.Pointer[run]
 	boxes    *boxes
 	sigs     map[string]map[string]reflect.Type // of the methods of interface types
+	rings    int                                // placeholders in types that refer to each other
 }
 
 // EvaluatorConfig is what the code that is evaluated meets.
@@ -180,6 +181,9 @@ func (e *Evaluator) declare(ctx context.Context, u *Unit) (f *Failure) {
 	}()
 	file, err := parser.ParseFile(e.yaegi.FileSet(), u.File, u.Source, 0)
 	if err != nil {
+		return e.refusal(u, err)
+	}
+	if err := e.compileTypes(file); err != nil {
 		return e.refusal(u, err)
 	}
 	prog, err := e.yaegi.CompileAST(file)

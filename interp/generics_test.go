@@ -11,7 +11,7 @@ import (
 
 // TestGenericsOnRanks runs the cells on generics as ranks too: what is the value of a cell is its rank's.
 func TestGenericsOnRanks(t *testing.T) {
-	for _, topic := range []string{"generics", "genericstd", "results"} {
+	for _, topic := range []string{"generics", "genericstd", "results", "recursive"} {
 		data, err := os.ReadFile("testdata/cells/" + topic + ".txt")
 		if err != nil {
 			t.Fatal(err)
