@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,20 +141,37 @@ func (e *Evaluator) recovered(v any) any {
 	return v
 }
 
+// printTo writes as the builtins print and println of compiled programs do.
 func printTo(v []any, between, end string) {
 	var b strings.Builder
 	for i, x := range v {
 		if i > 0 {
 			b.WriteString(between)
 		}
-		if f, ok := x.(float64); ok {
-			fmt.Fprintf(&b, "%e", f)
-			continue
-		}
-		fmt.Fprint(&b, x)
+		b.WriteString(printed(reflect.ValueOf(x)))
 	}
 	b.WriteString(end)
 	_, _ = os.Stderr.WriteString(b.String())
+}
+
+func printed(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Invalid: // a nil interface
+		return "(0x0,0x0)"
+	case reflect.Float32:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 32)
+	case reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case reflect.Complex64, reflect.Complex128:
+		return strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits())
+	case reflect.Slice:
+		return fmt.Sprintf("[%d/%d]%#x", v.Len(), v.Cap(), v.Pointer())
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return fmt.Sprintf("%#x", v.Pointer())
+	case reflect.String:
+		return v.String()
+	}
+	return fmt.Sprint(v)
 }
 
 // overrides gives what a package's functions must be instead, so that evaluated code cannot end the process, and can be

@@ -32,7 +32,7 @@ func Plan(p *interp.Program, o Options) (string, error) {
 	for _, s := range slots {
 		ranks = append(ranks, s.Rank)
 	}
-	fmt.Fprintf(&b, "\n  ships  %s to each rank\n", interp.Size(len(data)))
+	fmt.Fprintf(&b, "\n  ships  %.1f KiB to each rank\n", float64(len(data))/1024)
 	fmt.Fprintf(&b, "on %s: %s of %d\n", here.name, rankList(ranks), len(slots))
 	for _, c := range worker.Commands(o.Executable) {
 		fmt.Fprintf(&b, "  %s\n", c)
