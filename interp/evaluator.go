@@ -356,7 +356,7 @@ func (e *Evaluator) panicked(err error, goroutine string) *Failure {
 	if !errors.As(err, &p) {
 		return &Failure{Kind: Panicked, Message: panicText(err), Stack: e.stack(goroutine)}
 	}
-	return &Failure{Kind: Panicked, Message: panicText(asPanic(unwrapped(p.Value))), Stack: e.stack(goroutine)}
+	return &Failure{Kind: Panicked, Message: panicText(inRuntimeWords(p.Value, e.trace.peek(goroutine))), Stack: e.stack(goroutine)}
 }
 
 // Encode encodes variables by package value, in the order of the names.

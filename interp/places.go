@@ -131,6 +131,7 @@ func (e *Evaluator) guardNode(n unsafe.Pointer, u *Unit, fn string, inVar bool) 
 // guardOperation makes a node's generator put a guard round the operation that it makes.
 func (e *Evaluator) guardOperation(gen *func(unsafe.Pointer), at place) {
 	old := *gen
+	name := generatorName(old)
 	*gen = func(n unsafe.Pointer) {
 		old(n)
 		op := shape.operation(n)
@@ -138,10 +139,15 @@ func (e *Evaluator) guardOperation(gen *func(unsafe.Pointer), at place) {
 		if inner == nil {
 			return
 		}
+		if strings.HasPrefix(name, "shl") || strings.HasPrefix(name, "shr") {
+			inner = checkShift(n, inner)
+		}
 		*op = func(frame unsafe.Pointer) unsafe.Pointer {
 			done := false
 			defer func() {
 				if !done {
+					at := at
+					at.fault = fault(name, n, frame)
 					e.trace.note(at)
 				}
 			}()
@@ -231,8 +237,9 @@ func (s nodeShape) mayPanic(n unsafe.Pointer) bool {
 }
 
 // operationName gives the name of the generator of a node's operation.
-func (s nodeShape) operationName(n unsafe.Pointer) string {
-	gen := *s.generator(n)
+func (s nodeShape) operationName(n unsafe.Pointer) string { return generatorName(*s.generator(n)) }
+
+func generatorName(gen func(unsafe.Pointer)) string {
 	if gen == nil {
 		return ""
 	}
@@ -249,6 +256,8 @@ type place struct {
 	unit *Unit
 	pos  token.Pos
 	fn   string
+
+	fault string // what is wrong with the operands there; see rterrors.go
 }
 
 // trace holds the places that panics have passed, by goroutine.
@@ -284,6 +293,13 @@ func (t *trace) take(id string) []place {
 	out := t.places[id]
 	delete(t.places, id)
 	return out
+}
+
+// peek gives the places that a goroutine's panic has passed.
+func (t *trace) peek(id string) []place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.places[id]
 }
 
 // restore gives back what take gave, for a panic that goes on. The next place, where it went on, is not noted.

@@ -123,7 +123,7 @@ func (e *Evaluator) returned(err error) {
 
 // goroutinePanicked takes the panic of a goroutine that the evaluated code has started. The cell that runs fails by it.
 func (e *Evaluator) goroutinePanicked(v any) {
-	f := &Failure{Kind: Panicked, Message: panicText(v), Stack: e.stack(goroutineID()), Goroutine: true}
+	f := &Failure{Kind: Panicked, Message: panicText(inRuntimeWords(v, e.trace.peek(goroutineID()))), Stack: e.stack(goroutineID()), Goroutine: true}
 	if r := e.current.Load(); r != nil {
 		r.fail(f)
 		return

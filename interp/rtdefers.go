@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"reflect"
 	"sync"
 	"sync/atomic"
 )
@@ -120,10 +119,7 @@ func (d *defers) Recover(to *any) {
 
 // recoveredValue gives what recover gives for the value of a panic.
 func (e *Evaluator) recoveredValue(v any, places []place) any {
-	if r, ok := v.(reflect.Value); ok && r.IsValid() && r.CanInterface() {
-		v = r.Interface()
-	}
-	return asPanic(unwrapped(v))
+	return inRuntimeWords(v, places)
 }
 
 // panicWith is panic.
