@@ -10,7 +10,7 @@ import (
 // there, and is written there before the function returns. So named results are set to zero where a function begins,
 // and what such a function gives goes by a variable of its own where what it is assigned to could be seen.
 
-// results notes the edits for the results of a function that is written or called.
+// results notes the edits for the results of a function that is written or called, and for what has them.
 func (l *lowering) results(node ast.Node) {
 	switch node := node.(type) {
 	case *ast.FuncDecl:
@@ -19,6 +19,12 @@ func (l *lowering) results(node ast.Node) {
 		l.namedResults(node.Type, node.Body)
 	case *ast.AssignStmt:
 		l.assignResult(node)
+	case *ast.IfStmt:
+		l.ifStmt(node)
+	case *ast.CallExpr:
+		if id, ok := node.Fun.(*ast.Ident); ok && l.v.info.Uses[id] == types.Universe.Lookup("make") {
+			l.makeChan(node)
+		}
 	}
 }
 
