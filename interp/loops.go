@@ -96,7 +96,9 @@ func (l *lowering) prefixed(s ast.Stmt) bool {
 	case *ast.RangeStmt:
 		return l.flows().yields[s] != nil
 	case *ast.SwitchStmt:
-		return l.numbersCases(s) || s.Tag != nil && l.comparesCases(s) || l.forgetsTag(s)
+		return l.switchPlan(s).prefix
+	case *ast.SelectStmt:
+		return true
 	}
 	return false
 }

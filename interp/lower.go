@@ -249,8 +249,8 @@ func (l *lowering) walk(root ast.Node) {
 			l.rangeStmt(node)
 		case *ast.SwitchStmt:
 			l.switchStmt(node)
-		case *ast.CommClause:
-			l.commClause(node)
+		case *ast.SelectStmt:
+			l.selectStmt(node)
 		case *ast.LabeledStmt:
 			l.labelled(node)
 		case *ast.BranchStmt:
@@ -268,6 +268,12 @@ func (l *lowering) walk(root ast.Node) {
 		case ast.Expr:
 			if _, lit := node.(*ast.BasicLit); !lit && l.constant(node) {
 				return false
+			}
+			switch node := node.(type) {
+			case *ast.ParenExpr:
+				l.paren(node)
+			case *ast.BinaryExpr:
+				l.binary(node)
 			}
 		case *ast.BlockStmt:
 			if r := l.p.returns[node]; r != nil {

@@ -145,6 +145,9 @@ func (l *lowering) plainBranch(b *ast.BranchStmt) []piece {
 	if s, ok := target.(*ast.ForStmt); ok && b.Tok == token.CONTINUE && l.flow.loops[s] != "" {
 		out = l.copyBack(s)
 	}
+	if s, ok := target.(*ast.SelectStmt); ok {
+		return append(out, made("goto %s", l.endOf(s)))
+	}
 	if b.Label == nil {
 		return append(out, made("%s", b.Tok))
 	}
@@ -185,6 +188,8 @@ func (l *lowering) branch(b *ast.BranchStmt) {
 		if b.Tok == token.CONTINUE && f.loops[s] != "" {
 			l.edit(b, func(int) []piece { return append(append([]piece{made("{ ")}, l.plainBranch(b)...), made(" }")) })
 		}
+	case *ast.SelectStmt:
+		l.edit(b, func(int) []piece { return l.plainBranch(b) })
 	case *ast.LabeledStmt:
 		if l.prefixed(s.Stmt) {
 			l.edit(b, func(int) []piece { return l.plainBranch(b) })

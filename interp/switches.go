@@ -2,203 +2,251 @@ package interp
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 )
 
-// Switches and selects: yaegi forgets the value that is switched on when there is an init statement before it, cannot
-// compare interfaces and nil in cases, lets fallthrough pass by a default that is not the last case, assigns what a case
-// of select receives to variables only, and does not leave a select by a label.
+// Switches: yaegi looks only at the first expression of a case when it has no tag, and evaluates only the first when it
+// has one; it exchanges a default in the middle with the last case; it converts an interface's value to the type of what
+// it is compared with, and finds nil in nothing but interfaces. A switch that meets any of that is written with
+// conditions:
+//
+//	{ init; t := tag; switch { case (t == a) || (t == b): …; default: … } }
+//
+// and one that falls through to or from a default in the middle first finds its clause and then runs it:
+//
+//	{ …; n := 0; switch { case …: n = 0; default: n = 1 }; switch n { case 0: …; fallthrough; case 1: … } }
 
-// switchStmt notes the edits of a switch that yaegi would get wrong.
-func (l *lowering) switchStmt(s *ast.SwitchStmt) {
-	if !l.flows().block[s] && l.flow.label[s] == nil {
-		return
+// switchPlan says how a switch is written.
+type switchPlan struct {
+	chain   bool // with conditions instead of a tag
+	isTrue  bool // the tag is the constant true: the cases are the conditions
+	join    bool // cases of several expressions are joined
+	reorder bool // the default goes to the end
+	find    bool // the clause is found first
+	body    bool // a clause without statements gets one
+	prefix  bool // something stands before the switch
+}
+
+func (l *lowering) switchPlan(s *ast.SwitchStmt) switchPlan {
+	var p switchPlan
+	info := l.v.info
+	if s.Tag != nil {
+		tv := info.Types[s.Tag]
+		p.isTrue = tv.Value != nil && tv.Value.Kind() == constant.Bool && constant.BoolVal(tv.Value)
+		_, ident := ast.Unparen(s.Tag).(*ast.Ident)
+		p.chain = p.isTrue || !comparedByValue(tv.Type) || s.Init != nil && !ident // whose tag it forgets
 	}
-	numbered := l.numbersCases(s)
-	compared := s.Tag != nil && l.comparesCases(s)
-	if !numbered && !compared && !l.forgetsTag(s) {
-		return
-	}
-	l.tmp++
-	t, n := "t"+sep+itoa(l.tmp), "n"+sep+itoa(l.tmp)
-	l.editRange(s.Switch, s.Body.Lbrace+1, func(self int) []piece {
-		out := []piece{made("{ ")}
-		if s.Init != nil {
-			out = append(append(out, l.inside(s.Init, self)...), made("; "))
-		}
-		if s.Tag != nil {
-			out = append(out, l.tagValue(t, s.Tag, self)...)
-		}
-		if numbered {
-			return append(out, l.chooseCase(s, t, n, compared, self)...)
-		}
-		out = append(out, l.labelOf(s)...)
-		if compared {
-			return append(out, made("switch {"))
-		}
-		return append(out, made("switch %s {", t))
-	})
+	middle, falls := false, false
+	simple := s.Tag != nil
 	for i, c := range s.Body.List {
 		c := c.(*ast.CaseClause)
-		switch {
-		case numbered:
-			l.editRange(c.Case, c.Colon+1, func(int) []piece { return []piece{made("case %d:", i)} })
-		case compared:
-			for _, x := range c.List {
-				l.edit(x, func(self int) []piece { return l.comparedTo(t, x, self) })
+		middle = middle || c.List == nil && i < len(s.Body.List)-1
+		falls = falls || fallsThrough(c)
+		p.join = p.join || len(c.List) > 1
+		p.body = p.body || noStatements(c)
+		for _, x := range c.List {
+			tv := info.Types[x]
+			simple = simple && tv.Value != nil
+			if s.Tag != nil && (!comparedByValue(tv.Type) || len(c.List) > 1 && tv.Value == nil) {
+				p.chain = true
 			}
 		}
 	}
-	l.editRange(s.Body.Rbrace, s.Body.Rbrace+1, func(int) []piece { return []piece{made("}}")} })
-}
-
-func (l *lowering) tagValue(t string, tag ast.Expr, self int) []piece {
-	out := append([]piece{made("var %s ", t)}, typePieces(types.Default(l.v.info.TypeOf(tag)), l.v.pkg)...)
-	if l.v.info.Types[tag].Value == nil {
-		out = []piece{made("%s := ", t)}
-		return append(append(out, l.inside(tag, self)...), made("; "))
+	p.find = middle && falls
+	p.reorder = middle && (!simple || p.chain) && !p.find
+	if p.find && s.Tag != nil {
+		p.chain = true
 	}
-	return append(append(append(out, made(" = ")), l.inside(tag, self)...), made("; "))
+	p.join = p.join && (s.Tag == nil || p.chain)
+	p.prefix = p.find || p.chain && (s.Init != nil || !p.isTrue)
+	return p
 }
 
-func (l *lowering) comparedTo(t string, x ast.Expr, self int) []piece {
-	if l.v.info.Types[x].IsNil() {
-		return []piece{made("%s == nil", t)}
-	}
-	return wrap(made("%s == (", t), l.inside(x, self), made(")"))
-}
-
-// numbersCases says whether fallthrough meets a default that is not the last case: such cases are chosen by number.
-func (l *lowering) numbersCases(s *ast.SwitchStmt) bool {
-	falls, early := false, false
-	for i, c := range s.Body.List {
-		c := c.(*ast.CaseClause)
-		early = early || c.List == nil && i < len(s.Body.List)-1
-		if len(c.Body) > 0 {
-			b, ok := c.Body[len(c.Body)-1].(*ast.BranchStmt)
-			falls = falls || ok && b.Tok == token.FALLTHROUGH
-		}
-	}
-	return falls && early
-}
-
-// comparesCases says whether interfaces or nil are compared.
-func (l *lowering) comparesCases(s *ast.SwitchStmt) bool {
-	if types.IsInterface(l.v.info.TypeOf(s.Tag)) {
+// comparedByValue tells the types of which yaegi compares a tag with a case as Go does.
+func comparedByValue(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Basic:
+		return !types.Identical(t, types.Typ[types.UntypedNil])
+	case *types.Array, *types.Struct:
 		return true
 	}
-	for _, c := range s.Body.List {
-		for _, x := range c.(*ast.CaseClause).List {
-			if tv := l.v.info.Types[x]; tv.IsNil() || types.IsInterface(tv.Type) {
-				return true
-			}
-		}
-	}
 	return false
 }
 
-func (l *lowering) forgetsTag(s *ast.SwitchStmt) bool {
-	if s.Init == nil || s.Tag == nil {
+func noStatements(c *ast.CaseClause) bool {
+	for _, s := range c.Body {
+		if _, ok := s.(*ast.EmptyStmt); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func fallsThrough(c *ast.CaseClause) bool {
+	if len(c.Body) == 0 {
 		return false
 	}
-	_, ident := ast.Unparen(s.Tag).(*ast.Ident)
-	return !ident
+	b, ok := c.Body[len(c.Body)-1].(*ast.BranchStmt)
+	return ok && b.Tok == token.FALLTHROUGH
 }
 
-// chooseCase writes a switch that finds the number of the case, and the head of the one that runs it.
-func (l *lowering) chooseCase(s *ast.SwitchStmt, t, n string, compared bool, self int) []piece {
-	out := []piece{made("%s := -1; switch ", n)}
-	if s.Tag != nil && !compared {
-		out = append(out, made("%s ", t))
-	}
-	out = append(out, made("{ "))
-	for i, c := range s.Body.List {
-		c := c.(*ast.CaseClause)
-		if c.List == nil {
-			out = append(out, made("default: "))
-		} else {
-			out = append(out, made("case "))
-			for j, x := range c.List {
-				if j > 0 {
-					out = append(out, made(", "))
-				}
-				if compared {
-					out = append(out, l.comparedTo(t, x, self)...)
-				} else {
-					out = append(out, l.inside(x, self)...)
-				}
-			}
-			out = append(out, made(": "))
-		}
-		out = append(out, made("%s = %d; ", n, i))
-	}
-	out = append(out, made("}; "))
-	out = append(out, l.labelOf(s)...)
-	return append(out, made("switch %s {", n))
-}
-
-// commClause notes the edit of a case of select that receives into more than fresh variables.
-func (l *lowering) commClause(c *ast.CommClause) {
-	a, ok := c.Comm.(*ast.AssignStmt)
-	if !ok {
+// switchStmt notes the edit of a switch that yaegi would get wrong.
+func (l *lowering) switchStmt(s *ast.SwitchStmt) {
+	p := l.switchPlan(s)
+	if !p.chain && !p.join && !p.reorder && !p.find && !p.body {
 		return
 	}
-	if a.Tok == token.DEFINE {
-		shared := false
-		for _, x := range a.Lhs {
-			shared = shared || l.flows().shared[l.v.info.Defs[x.(*ast.Ident)]]
-		}
-		if !shared {
-			return
-		}
-	}
 	l.tmp++
-	id := sep + itoa(l.tmp)
-	l.editRange(c.Case, c.Colon+1, func(self int) []piece {
-		out := []piece{made("case ")}
-		var targets []ast.Expr
-		var names []string
-		for i, x := range a.Lhs {
-			if i > 0 {
-				out = append(out, made(", "))
-			}
-			if isBlankOrNil(x) {
-				out = append(out, made("_"))
-				continue
-			}
-			name := "v" + id + itoa(i)
-			out = append(out, made("%s", name))
-			targets, names = append(targets, x), append(names, name)
-		}
-		if len(targets) == 0 {
-			out = append(out, made(" = "))
-		} else {
-			out = append(out, made(" := "))
-		}
-		out = append(append(out, l.inside(a.Rhs[0], self)...), made(": "))
-		if a.Tok == token.ASSIGN {
-			return append(append(out, l.assignNamed(targets, names, self)...), made("; "))
-		}
-		for i, x := range targets {
-			out = append(append(out, l.inside(x, self)...), made(" := %s; ", names[i]))
-		}
-		return out
+	w := &switchWriter{l: l, s: s, p: p, id: sep + itoa(l.tmp)}
+	l.edit(s, func(self int) []piece {
+		w.self = self
+		return w.write()
 	})
 }
 
-const endPrefix = "end" + sep
+type switchWriter struct {
+	l    *lowering
+	s    *ast.SwitchStmt
+	p    switchPlan
+	id   string
+	self int
+}
 
-// leavesSelect says whether a labelled break leads out of a select, which yaegi does not do.
-func (w *flowWalker) leavesSelect(b *ast.BranchStmt, target ast.Stmt) bool {
-	if b.Label == nil || b.Tok != token.BREAK {
-		return false
-	}
-	for i := len(w.stack) - 1; i >= 0 && w.stack[i] != target; i-- {
-		switch w.stack[i].(type) {
-		case *ast.SelectStmt:
-			return true
+func (w *switchWriter) write() []piece {
+	l, s := w.l, w.s
+	var out []piece
+	if w.p.prefix {
+		out = append(out, made("{ "))
+		if s.Init != nil {
+			out = append(append(out, l.inside(s.Init, w.self)...), made("; "))
+		}
+		if w.p.chain && !w.p.isTrue {
+			out = append(out, w.tag()...)
 		}
 	}
-	return false
+	switch {
+	case w.p.find:
+		out = append(out, w.find()...)
+		out = append(append(out, l.labelOf(s)...), made("switch n%s {", w.id))
+		return append(append(out, w.clauses()...), made("} }"))
+	case w.p.prefix:
+		out = append(append(out, l.labelOf(s)...), made("switch {"))
+	case w.p.chain:
+		out = append(out, made("switch {"))
+	default:
+		out = append(out, l.render(l.offset(s.Switch), l.offset(s.Body.Lbrace)+1, w.self+1)...)
+	}
+	out = append(append(out, w.clauses()...), made("}"))
+	if w.p.prefix {
+		out = append(out, made(" }"))
+	}
+	return out
+}
+
+// tag writes the variable that has the tag's value.
+func (w *switchWriter) tag() []piece {
+	t := types.Default(w.l.v.info.TypeOf(w.s.Tag))
+	return w.l.temporaryOf("t"+w.id, t, w.s.Tag, w.self)
+}
+
+// find writes the switch that finds the clause to run.
+func (w *switchWriter) find() []piece {
+	out := []piece{made("n%s := -1; switch {", w.id)}
+	last := -1
+	for i, c := range w.s.Body.List {
+		if c.(*ast.CaseClause).List == nil {
+			last = i
+			continue
+		}
+		out = append(append(out, made("case ")), w.conditions(c.(*ast.CaseClause))...)
+		out = append(out, made(": n%s = %d; ", w.id, i))
+	}
+	return append(out, made("default: n%s = %d }; ", w.id, last))
+}
+
+// clauses writes the clauses, a default at the end where there are conditions.
+func (w *switchWriter) clauses() []piece {
+	var out, last []piece
+	for i, c := range w.s.Body.List {
+		c := c.(*ast.CaseClause)
+		end := w.s.Body.Rbrace
+		if i+1 < len(w.s.Body.List) {
+			end = w.s.Body.List[i+1].Pos()
+		}
+		var head []piece
+		switch {
+		case w.p.find:
+			head = []piece{made(" case %d:", i)}
+		case c.List == nil:
+			head = []piece{made(" default:")}
+		default:
+			head = append(append([]piece{made(" case ")}, w.conditions(c)...), made(":"))
+		}
+		if noStatements(c) {
+			head = append(head, made(" {}; "))
+		}
+		body := w.l.render(w.l.offset(c.Colon)+1, w.l.offset(end), w.self+1)
+		if c.List == nil && w.p.reorder {
+			last = append(append(head, body...), made("; "))
+			continue
+		}
+		out = append(append(out, head...), body...)
+		if w.p.reorder { // what was the last clause ends where a brace was
+			out = append(out, made("; "))
+		}
+	}
+	return append(out, last...)
+}
+
+func (w *switchWriter) conditions(c *ast.CaseClause) []piece {
+	if w.s.Tag != nil && !w.p.chain {
+		return w.l.list(c.List, w.self)
+	}
+	var out []piece
+	for i, x := range c.List {
+		if i > 0 {
+			out = append(out, made(" || "))
+		}
+		out = append(append(append(out, made("(")), w.condition(x)...), made(")"))
+	}
+	return out
+}
+
+// condition writes whether a case's expression is the tag's value.
+func (w *switchWriter) condition(x ast.Expr) []piece {
+	l := w.l
+	value := l.inside(x, w.self)
+	if w.s.Tag == nil || w.p.isTrue {
+		return value
+	}
+	return l.comparison([]piece{made("t%s", w.id)}, types.Default(l.v.info.TypeOf(w.s.Tag)), value, x)
+}
+
+// comparison writes whether a value of type t is that of an expression, which has been rendered.
+func (l *lowering) comparison(left []piece, t types.Type, right []piece, x ast.Expr) []piece {
+	tv := l.v.info.Types[x]
+	if tv.IsNil() {
+		return append(left, made(" == nil"))
+	}
+	if types.IsInterface(t) || types.IsInterface(tv.Type) {
+		empty := types.NewInterfaceType(nil, nil)
+		if !types.IsInterface(t) {
+			left = l.boxedAs(left, t, empty)
+		}
+		out := append(append([]piece{made("%s.Equal(", rtName)}, left...), made(", "))
+		return append(append(out, right...), made(")"))
+	}
+	if c, ok := t.Underlying().(*types.Chan); ok && c.Dir() != tv.Type.Underlying().(*types.Chan).Dir() {
+		if c.Dir() == types.SendRecv { // yaegi compares no channels of different directions
+			left = l.converted(tv.Type, left)
+		} else {
+			right = l.converted(t, right)
+		}
+	}
+	if _, plain := ast.Unparen(x).(*ast.Ident); plain || tv.Value != nil {
+		return append(append(left, made(" == ")), right...)
+	}
+	return append(append(append(left, made(" == (")), right...), made(")"))
 }
