@@ -171,6 +171,17 @@ func (l *lowering) assignsInOrder(s *ast.AssignStmt) bool {
 		}
 		return true
 	}
+	for _, x := range s.Rhs { // yaegi evaluates a call or literal into the variable itself, and forgets the other values
+		switch ast.Unparen(x).(type) {
+		case *ast.CallExpr, *ast.CompositeLit, *ast.FuncLit, *ast.TypeAssertExpr:
+			if l.v.info.Types[x].Value == nil {
+				return false
+			}
+		}
+		if hasCallOrReceive(l.v.info, x) {
+			return false
+		}
+	}
 	return true
 }
 
