@@ -404,6 +404,32 @@ func (l *lowering) returnByParts(r *ast.ReturnStmt) {
 	})
 }
 
+// nilArguments gives the nil of f(nil...) its type, without which yaegi fails.
+func (l *lowering) nilArguments(c *ast.CallExpr) {
+	if n := len(c.Args); c.Ellipsis.IsValid() && n > 0 && l.v.info.Types[c.Args[n-1]].IsNil() {
+		if sig, ok := l.v.info.TypeOf(c.Fun).Underlying().(*types.Signature); ok && sig.Variadic() {
+			t := sig.Params().At(sig.Params().Len() - 1).Type()
+			l.edit(c.Args[n-1], func(int) []piece { return wrap(made("("), typePieces(t, l.v.pkg), made(")(nil)")) })
+		}
+	}
+}
+
+// elided writes out the type of `{…}` that stands for a pointer to an array, which yaegi takes for an element.
+func (l *lowering) elided(c *ast.CompositeLit) {
+	if c.Type != nil {
+		return
+	}
+	p, ok := l.v.info.TypeOf(c).Underlying().(*types.Pointer)
+	if !ok {
+		return
+	}
+	if _, array := p.Elem().Underlying().(*types.Array); array {
+		l.editRange(c.Lbrace, c.Lbrace+1, func(int) []piece {
+			return wrap(made("&"), typePieces(p.Elem(), l.v.pkg), made("{"))
+		})
+	}
+}
+
 // literals puts function literals that stand in a loop as arguments into parentheses: yaegi gives compiled functions the
 // bare ones without a copy of the frame, so that they see the variables of later iterations.
 func (l *lowering) literals(c *ast.CallExpr) {

@@ -243,6 +243,8 @@ func (l *lowering) walk(root ast.Node) {
 			l.function(node, node.Body)
 		case *ast.DeferStmt:
 			l.deferStmt(node)
+		case *ast.CompositeLit:
+			l.elided(node)
 		case *ast.ForStmt:
 			l.loopStmt(node)
 		case *ast.RangeStmt:
@@ -419,6 +421,7 @@ func (l *lowering) supported(at ast.Node, obj types.Object) {
 func (l *lowering) call(c *ast.CallExpr) {
 	l.stdin(c)
 	l.literals(c)
+	l.nilArguments(c)
 	id, ok := ast.Unparen(c.Fun).(*ast.Ident)
 	if !ok {
 		return
