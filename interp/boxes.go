@@ -61,6 +61,7 @@ func (b *boxes) symbols() map[string]reflect.Value {
 		"As":     reflect.ValueOf(b.as),
 		"Is":     reflect.ValueOf(b.is),
 		"Which":  reflect.ValueOf(b.which),
+		"Any":    reflect.ValueOf(func(x any) any { return x }),
 		"Equal":  reflect.ValueOf(func(x, y any) bool { return x == y }),
 	}
 }
@@ -400,8 +401,17 @@ func asPanic(v any) any {
 	if s, ok := v.(string); ok && s == "reflect: Method on nil interface value" {
 		return nilPointer()
 	}
-	if e, ok := v.(*reflect.ValueError); ok && e.Kind == reflect.Invalid {
-		return nilPointer()
+	switch v := v.(type) {
+	case *reflect.ValueError:
+		if v.Kind == reflect.Invalid {
+			return nilPointer()
+		}
+	case string:
+		if strings.HasPrefix(v, "reflect") {
+			if text := runtimeText(v); strings.HasPrefix(text, "runtime error: ") {
+				return &assertionError{text}
+			}
+		}
 	}
 	return v
 }
@@ -439,7 +449,11 @@ func (b *boxes) failed(shape string, p, x any, static string) error {
 	if x == nil {
 		return &assertionError{fmt.Sprintf("interface conversion: %s is nil, not %s", static, want)}
 	}
-	return &assertionError{fmt.Sprintf("interface conversion: %s is %s, not %s", static, reflect.TypeOf(x), want)}
+	note := ""
+	if reflect.TypeOf(x).String() == want.String() {
+		note = " (types from different scopes)"
+	}
+	return &assertionError{fmt.Sprintf("interface conversion: %s is %s, not %s%s", static, reflect.TypeOf(x), want, note)}
 }
 
 // Interface is an interface type with methods that a Unit declares.

@@ -85,13 +85,7 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 			l.compare(n)
 		}
 	case *ast.SwitchStmt:
-		if n.Tag != nil && types.IsInterface(l.v.info.TypeOf(n.Tag)) {
-			for _, c := range n.Body.List {
-				for _, x := range c.(*ast.CaseClause).List {
-					l.box(x, l.v.info.TypeOf(n.Tag))
-				}
-			}
-		}
+		l.switchOver(n, w.parent())
 	case *ast.TypeAssertExpr:
 		if n.Type != nil {
 			l.typeAssert(n, w.commaOk(n))
@@ -106,6 +100,56 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 		return !l.interfaceLiteral(n, w.stack)
 	}
 	return true
+}
+
+// switchOver makes all that a switch compares interfaces' values, if one of them is.
+func (l *lowering) switchOver(s *ast.SwitchStmt, parent ast.Node) {
+	if s.Tag == nil {
+		for _, c := range s.Body.List {
+			for _, x := range c.(*ast.CaseClause).List {
+				if t := l.v.info.TypeOf(x); t != nil && types.IsInterface(t) {
+					l.edit(x, func(self int) []piece {
+						return wrap(made("%s.Equal(", rtName), l.inside(x, self), made(", true)"))
+					})
+				}
+			}
+		}
+		return
+	}
+	if s.Init != nil { // yaegi takes the value of a call from before the statement
+		start, label := s.Switch, ""
+		if p, ok := parent.(*ast.LabeledStmt); ok {
+			start, label = p.Pos(), p.Label.Name+": "
+		}
+		l.editRange(start, s.Body.Lbrace+1, func(self int) []piece {
+			out := append([]piece{made("{ ")}, l.inside(s.Init, self)...)
+			out = append(append(out, made("; %sswitch ", label)), l.inside(s.Tag, self)...)
+			return append(out, made(" {"))
+		})
+		l.editRange(s.Body.Rbrace, s.End(), func(int) []piece { return []piece{made("}}")} })
+	}
+	all := []ast.Expr{s.Tag}
+	for _, c := range s.Body.List {
+		all = append(all, c.(*ast.CaseClause).List...)
+	}
+	mixed := false
+	for _, x := range all {
+		t := l.v.info.TypeOf(x)
+		mixed = mixed || t != nil && types.IsInterface(t)
+	}
+	if !mixed {
+		return
+	}
+	empty := types.NewInterfaceType(nil, nil)
+	for _, x := range all {
+		t := l.v.info.TypeOf(x)
+		if t == nil || l.isNilLiteral(x) {
+			continue
+		}
+		l.edit(x, func(self int) []piece {
+			return wrap(made("%s.Any(", rtName), l.boxedAs(l.inside(x, self), t, empty), made(")"))
+		})
+	}
 }
 
 func (l *lowering) underlying(x ast.Expr) types.Type {
@@ -158,10 +202,44 @@ func ourInterface(t types.Type, pkg *types.Package) bool {
 // box notes that an expression becomes the value of a type, if that is an interface's.
 func (l *lowering) box(x ast.Expr, target types.Type) {
 	t := l.v.info.TypeOf(x)
-	if target == nil || t == nil || isTypeParam(target) || !types.IsInterface(target) || !l.boxable(t, target) {
+	if target == nil || t == nil || isTypeParam(target) || !types.IsInterface(target) {
 		return
 	}
-	l.edit(x, func(self int) []piece { return l.boxed(l.inside(x, self), t, target) })
+	switch {
+	case l.isNilLiteral(x):
+		if l.ofForge(target) { // yaegi looks for a wrapper
+			l.edit(x, func(int) []piece {
+				return wrap(made("(*new("), forEvaluator(typePieces(target, l.v.pkg)), made("))"))
+			})
+		}
+	case l.boxable(t, target):
+		l.refuseMethods(x, t)
+		l.edit(x, func(self int) []piece { return l.boxed(l.inside(x, self), t, target) })
+	case l.losesItself(t):
+		l.edit(x, func(self int) []piece { return wrap(made("%s.Any(", rtName), l.inside(x, self), made(")")) })
+	}
+}
+
+func (l *lowering) isNilLiteral(x ast.Expr) bool {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	return ok && l.v.info.Uses[id] == types.Universe.Lookup("nil")
+}
+
+// losesItself tells types of whose values yaegi puts something else into an interface: functions, as nodes of its own.
+func (l *lowering) losesItself(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Signature)
+	return ok
+}
+
+// refuseMethods refuses a value whose type has methods but no name: the evaluator makes methods for declared types.
+func (l *lowering) refuseMethods(x ast.Expr, t types.Type) {
+	elem := types.Unalias(t)
+	if p, ok := elem.(*types.Pointer); ok {
+		elem = types.Unalias(p.Elem())
+	}
+	if _, ok := elem.(*types.Struct); ok && types.NewMethodSet(t).Len() > 0 {
+		l.errs.add(l.frag.src, l.frag.offset(x.Pos()), "a value of a struct type without a name and with methods in an interface is not supported by the interpreter: declare the type")
+	}
 }
 
 // boxable says whether values of a type are to be boxed as those of an interface type.
@@ -205,12 +283,7 @@ func (l *lowering) boxArguments(c *ast.CallExpr) {
 	case !ok || tupleCall(c) != nil:
 		return
 	case tv.IsType():
-		if len(c.Args) == 1 && types.IsInterface(tv.Type) && !types.IsInterface(l.v.info.TypeOf(c.Args[0])) && l.boxable(l.v.info.TypeOf(c.Args[0]), tv.Type) {
-			x := c.Args[0]
-			l.edit(c, func(self int) []piece {
-				return wrap(made("("), l.boxed(l.inside(x, self), l.v.info.TypeOf(x), tv.Type), made(")"))
-			})
-		}
+		l.convertToInterface(c, tv.Type)
 		return
 	case tv.IsBuiltin():
 		l.boxBuiltin(c)
@@ -230,6 +303,33 @@ func (l *lowering) boxArguments(c *ast.CallExpr) {
 		if !c.Ellipsis.IsValid() || i < len(c.Args)-1 {
 			l.box(a, parameter(sig, i))
 		}
+	}
+}
+
+// convertToInterface writes the conversion I(x). yaegi loses the value of some.
+func (l *lowering) convertToInterface(c *ast.CallExpr, target types.Type) {
+	if len(c.Args) != 1 || !types.IsInterface(target) || isTypeParam(target) {
+		return
+	}
+	x := c.Args[0]
+	t := l.v.info.TypeOf(x)
+	switch {
+	case l.isNilLiteral(x):
+		l.edit(c, func(int) []piece {
+			return wrap(made("(*new("), forEvaluator(typePieces(target, l.v.pkg)), made("))"))
+		})
+	case types.IsInterface(t):
+	case l.boxable(t, target):
+		l.refuseMethods(x, t)
+		l.edit(c, func(self int) []piece { return wrap(made("("), l.boxed(l.inside(x, self), t, target), made(")")) })
+	default:
+		l.edit(c, func(self int) []piece {
+			out := wrap(made("(%s.Any(", rtName), l.inside(x, self), made(")"))
+			if methodful(target) {
+				out = append(append(append(out, made(".(")), forEvaluator(typePieces(target, l.v.pkg))...), made(")"))
+			}
+			return append(out, made(")"))
+		})
 	}
 }
 
