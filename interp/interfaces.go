@@ -64,6 +64,9 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 		l.boxResults(n, w.signature())
 	case *ast.AssignStmt:
 		l.boxAssigned(n)
+		if _, ok := w.parent().(*ast.IfStmt); ok {
+			l.defineTogether(n)
+		}
 	case *ast.ValueSpec:
 		if n.Type != nil {
 			for _, v := range n.Values {
@@ -85,7 +88,7 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 			l.compare(n)
 		}
 	case *ast.SwitchStmt:
-		l.switchOver(n, w.parent())
+		l.switchOver(n)
 	case *ast.TypeAssertExpr:
 		if n.Type != nil {
 			l.typeAssert(n, w.commaOk(n))
@@ -102,53 +105,21 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 	return true
 }
 
-// switchOver makes all that a switch compares interfaces' values, if one of them is.
-func (l *lowering) switchOver(s *ast.SwitchStmt, parent ast.Node) {
-	if s.Tag == nil {
-		for _, c := range s.Body.List {
-			for _, x := range c.(*ast.CaseClause).List {
-				if t := l.v.info.TypeOf(x); t != nil && types.IsInterface(t) {
-					l.edit(x, func(self int) []piece {
-						return wrap(made("%s.Equal(", rtName), l.inside(x, self), made(", true)"))
-					})
-				}
+// switchOver makes interfaces' values of what a switch compares with one.
+func (l *lowering) switchOver(s *ast.SwitchStmt) {
+	for _, c := range s.Body.List {
+		for _, x := range c.(*ast.CaseClause).List {
+			t := l.v.info.TypeOf(x)
+			switch {
+			case t == nil:
+			case s.Tag != nil:
+				l.box(x, l.v.info.TypeOf(s.Tag))
+			case types.IsInterface(t):
+				l.edit(x, func(self int) []piece {
+					return wrap(made("%s.Equal(", rtName), l.inside(x, self), made(", true)"))
+				})
 			}
 		}
-		return
-	}
-	if s.Init != nil { // yaegi takes the value of a call from before the statement
-		start, label := s.Switch, ""
-		if p, ok := parent.(*ast.LabeledStmt); ok {
-			start, label = p.Pos(), p.Label.Name+": "
-		}
-		l.editRange(start, s.Body.Lbrace+1, func(self int) []piece {
-			out := append([]piece{made("{ ")}, l.inside(s.Init, self)...)
-			out = append(append(out, made("; %sswitch ", label)), l.inside(s.Tag, self)...)
-			return append(out, made(" {"))
-		})
-		l.editRange(s.Body.Rbrace, s.End(), func(int) []piece { return []piece{made("}}")} })
-	}
-	all := []ast.Expr{s.Tag}
-	for _, c := range s.Body.List {
-		all = append(all, c.(*ast.CaseClause).List...)
-	}
-	mixed := false
-	for _, x := range all {
-		t := l.v.info.TypeOf(x)
-		mixed = mixed || t != nil && types.IsInterface(t)
-	}
-	if !mixed {
-		return
-	}
-	empty := types.NewInterfaceType(nil, nil)
-	for _, x := range all {
-		t := l.v.info.TypeOf(x)
-		if t == nil || l.isNilLiteral(x) {
-			continue
-		}
-		l.edit(x, func(self int) []piece {
-			return wrap(made("%s.Any(", rtName), l.boxedAs(l.inside(x, self), t, empty), made(")"))
-		})
 	}
 }
 
@@ -821,4 +792,49 @@ func (l *lowering) interfaceLiteral(n *ast.InterfaceType, stack []ast.Node) bool
 	}
 	l.replace(n, forEvaluator(typePieces(t, l.v.pkg))...)
 	return true
+}
+
+// convertNames makes interfaces' values of what the variables hold that take the two values of v, ok = x.
+func (l *lowering) convertNames(s *ast.AssignStmt, names []string) []piece {
+	tuple, ok := l.v.info.TypeOf(s.Rhs[0]).(*types.Tuple)
+	if _, call := ast.Unparen(s.Rhs[0]).(*ast.CallExpr); call || !ok || tuple.Len() != len(names) {
+		return nil
+	}
+	var out []piece
+	for i, x := range s.Lhs {
+		target := l.assignedType(x)
+		if isBlankOrNil(x) || target == nil || !types.IsInterface(target) || !l.boxable(tuple.At(i).Type(), target) {
+			continue
+		}
+		name := names[i] + "i"
+		out = append(out, made("%s := ", name))
+		out = append(append(out, l.boxed([]piece{made("%s", names[i])}, tuple.At(i).Type(), target)...), made("; "))
+		names[i] = name
+	}
+	return out
+}
+
+// defineTogether writes the definition of several variables before an if's condition as that of a call's results: yaegi
+// loses the values of interfaces there.
+func (l *lowering) defineTogether(s *ast.AssignStmt) {
+	if s.Tok != token.DEFINE || len(s.Lhs) < 2 || len(s.Lhs) != len(s.Rhs) {
+		return
+	}
+	found := false
+	var vars []*types.Var
+	for _, x := range s.Lhs {
+		t := l.assignedType(x)
+		if t == nil {
+			return
+		}
+		found = found || types.IsInterface(t)
+		vars = append(vars, types.NewVar(token.NoPos, nil, "", t))
+	}
+	if !found {
+		return
+	}
+	l.editRange(s.Rhs[0].Pos(), s.End(), func(self int) []piece {
+		inner := l.list(s.Rhs, self)
+		return l.through(types.NewTuple(), types.NewTuple(vars...), inner, nil)
+	})
 }

@@ -249,6 +249,7 @@ func (l *lowering) assignByParts(s *ast.AssignStmt, self int) []piece {
 			out = append(out, made("%s", name))
 		}
 		out = append(append(append(out, made(" := ")), l.list(s.Rhs, self)...), made("; "))
+		out = append(out, l.convertNames(s, names)...)
 	} else {
 		for i, x := range s.Rhs {
 			out = append(out, l.temporary(names[i], s.Lhs[i], x, self)...)

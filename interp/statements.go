@@ -326,6 +326,15 @@ func (l *lowering) giveRank(exprs []ast.Expr, r *result, ts []types.Type, self i
 		left = append(left, errorName+"0")
 	}
 	out := append([]piece{made("{ %s := ", strings.Join(left, ", "))}, l.list(exprs, self)...)
+	if len(exprs) == len(left) { // one by one: yaegi loses some of several
+		out = []piece{made("{ ")}
+		for i, x := range exprs {
+			if i > 0 {
+				out = append(out, made("; "))
+			}
+			out = append(append(out, made("%s := ", left[i])), l.inside(x, self)...)
+		}
+	}
 	for i, name := range names {
 		out = append(out, made("; "), piece{ref: resultName})
 		if r.width > 1 {
