@@ -401,17 +401,8 @@ func asPanic(v any) any {
 	if s, ok := v.(string); ok && s == "reflect: Method on nil interface value" {
 		return nilPointer()
 	}
-	switch v := v.(type) {
-	case *reflect.ValueError:
-		if v.Kind == reflect.Invalid {
-			return nilPointer()
-		}
-	case string:
-		if strings.HasPrefix(v, "reflect") {
-			if text := runtimeText(v); strings.HasPrefix(text, "runtime error: ") {
-				return &assertionError{text}
-			}
-		}
+	if e, ok := v.(*reflect.ValueError); ok && e.Kind == reflect.Invalid {
+		return nilPointer()
 	}
 	return v
 }
