@@ -176,6 +176,7 @@ func (l *lowering) box(x ast.Expr, target types.Type) {
 	if target == nil || t == nil || isTypeParam(target) || !types.IsInterface(target) {
 		return
 	}
+	l.conditionValue(x)
 	switch {
 	case l.isNilLiteral(x):
 		if l.ofForge(target) { // yaegi looks for a wrapper

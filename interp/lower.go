@@ -244,6 +244,7 @@ func (l *lowering) walk(root ast.Node) {
 		case *ast.DeferStmt:
 			l.deferStmt(node)
 		case *ast.CompositeLit:
+			l.compositeLit(node)
 			l.elided(node)
 		case *ast.ForStmt:
 			l.loopStmt(node)
@@ -259,9 +260,12 @@ func (l *lowering) walk(root ast.Node) {
 			l.branch(node)
 		case *ast.ReturnStmt:
 			l.returnStmt(node)
+			l.returnedFunctions(node)
 		case *ast.AssignStmt:
 			l.assignStmt(node)
 			l.assign(node)
+			l.opAssign(node)
+			l.blankCondition(node)
 		case *ast.CallExpr:
 			if l.constant(node) {
 				return false
@@ -276,6 +280,8 @@ func (l *lowering) walk(root ast.Node) {
 				l.paren(node)
 			case *ast.BinaryExpr:
 				l.binary(node)
+			case *ast.StructType:
+				l.structType(node)
 			}
 		case *ast.BlockStmt:
 			if r := l.p.returns[node]; r != nil {
@@ -421,6 +427,7 @@ func (l *lowering) supported(at ast.Node, obj types.Object) {
 func (l *lowering) call(c *ast.CallExpr) {
 	l.stdin(c)
 	l.literals(c)
+	l.nilSpread(c)
 	l.nilArguments(c)
 	id, ok := ast.Unparen(c.Fun).(*ast.Ident)
 	if !ok {
@@ -442,6 +449,10 @@ func (l *lowering) call(c *ast.CallExpr) {
 		l.orderedBuiltin(c, b.Name())
 	case "clear":
 		l.clearBuiltin(c)
+	case "append":
+		l.appendCall(c)
+	case "new":
+		l.newCall(c)
 	}
 }
 
