@@ -288,7 +288,7 @@ func (r *ring) leads(t reflect.Value, seen map[uintptr]bool) bool {
 // setFieldType changes the type of a field, which has the same layout as the one that was there.
 func setFieldType(s reflect.Type, i int, t reflect.Type) {
 	type word struct{ tab, data unsafe.Pointer }
-	type field struct{ name, typ, offset unsafe.Pointer }
+	type field struct{ _, typ, _ unsafe.Pointer }
 	// A struct's type is its common part, the package's name and the fields.
 	common := unsafe.Sizeof(uintptr(0))*4 + 16
 	rt := (*word)(unsafe.Pointer(&s)).data

@@ -55,8 +55,6 @@ type ptrType struct {
 	elem *rtype
 }
 
-type sliceType = ptrType
-
 type arrayType struct {
 	rtype
 	elem, slice *rtype

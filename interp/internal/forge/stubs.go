@@ -18,6 +18,7 @@ var (
 	stubsUsed int
 )
 
+//lint:ignore U1000 the assembly files hold it, and take its address
 func stubs() // the entries
 
 // stub gives an entry for a closure. There is no way to give it back: a type that was once in an interface may be met
