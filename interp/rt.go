@@ -5,6 +5,8 @@ import (
 	"log"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strconv"
@@ -188,7 +190,7 @@ func (e *Evaluator) overrides(path string) yaegi.Exports {
 			"Fatalln": reflect.ValueOf(func(v ...any) { e.fatal(fmt.Sprintln(v...)) }),
 		}
 	case "runtime":
-		m = map[string]reflect.Value{"Goexit": reflect.ValueOf(e.goexit)}
+		m = map[string]reflect.Value{"Goexit": reflect.ValueOf(e.goexit), "GOROOT": reflect.ValueOf(goroot)}
 	case "time":
 		m = map[string]reflect.Value{"Sleep": reflect.ValueOf(e.sleep)}
 	case "fmt":
@@ -287,4 +289,24 @@ func (e *Evaluator) wrappers() yaegi.Exports {
 	}
 	out["."] = map[string]reflect.Value{"MapTypes": reflect.ValueOf(own)}
 	return out
+}
+
+// goroot is runtime.GOROOT, which in a binary that was built elsewhere knows nothing: it is the installation that the go
+// command of this machine belongs to, "" if there is none.
+func goroot() string {
+	if dir := os.Getenv("GOROOT"); dir != "" {
+		return dir
+	}
+	path, err := exec.LookPath("go")
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return ""
+	}
+	dir := filepath.Dir(filepath.Dir(path))
+	if _, err := os.Stat(filepath.Join(dir, "src", "runtime")); err != nil {
+		return ""
+	}
+	return dir
 }
