@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"go/token"
+	"go/types"
 	"reflect"
 	"runtime"
 	"sort"
@@ -47,6 +48,28 @@ type declaredType struct {
 	methods map[string]forge.Method
 }
 
+// basicAsserts are assertions of basic types, by the types' names.
+var basicAsserts = map[string]reflect.Value{
+	"Int": basicAssert[int](), "Int8": basicAssert[int8](), "Int16": basicAssert[int16](), "Int32": basicAssert[int32](),
+	"Int64": basicAssert[int64](), "Uint": basicAssert[uint](), "Uint8": basicAssert[uint8](), "Uint16": basicAssert[uint16](),
+	"Uint32": basicAssert[uint32](), "Uint64": basicAssert[uint64](), "Uintptr": basicAssert[uintptr](),
+	"Float32": basicAssert[float32](), "Float64": basicAssert[float64](), "Bool": basicAssert[bool](), "String": basicAssert[string](),
+	"Complex64": basicAssert[complex64](), "Complex128": basicAssert[complex128](),
+}
+
+func basicAssert[T any]() reflect.Value {
+	return reflect.ValueOf(func(x any) (T, bool) {
+		v, ok := unwrapped(x).(T)
+		return v, ok
+	})
+}
+
+// basicName gives the name of a basic type among basicAsserts: byte and rune are what they stand for.
+func basicName(b *types.Basic) string {
+	name := types.Typ[b.Kind()].Name()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
 func newBoxes() *boxes {
 	return &boxes{named: map[string]*declaredType{}, ifaces: map[string]*forge.Interface{}, origin: map[reflect.Type]string{},
 		inner: map[reflect.Type]reflect.Type{}, newest: map[string]*declaredType{}, made: map[reflect.Type]*declaredType{}}
@@ -54,16 +77,21 @@ func newBoxes() *boxes {
 
 // symbols gives what lowered code calls.
 func (b *boxes) symbols() map[string]reflect.Value {
-	return map[string]reflect.Value{
+	m := map[string]reflect.Value{
 		"Named":  reflect.ValueOf(b.declare),
 		"Method": reflect.ValueOf(b.method),
 		"Box":    reflect.ValueOf(b.box),
 		"As":     reflect.ValueOf(b.as),
 		"Is":     reflect.ValueOf(b.is),
+		"Try":    reflect.ValueOf(b.try),
 		"Which":  reflect.ValueOf(b.which),
 		"Any":    reflect.ValueOf(func(x any) any { return x }),
 		"Equal":  reflect.ValueOf(func(x, y any) bool { return x == y }),
 	}
+	for name, f := range basicAsserts {
+		m["Is"+name] = f
+	}
+	return m
 }
 
 // declare notes a declared type. p is a nil pointer to it.
@@ -337,12 +365,26 @@ func (b *boxes) holds(shape string, p, x any) bool {
 
 func (b *boxes) is(shape string, p, x any) bool { return b.holds(shape, p, unwrapped(x)) }
 
+// try is as where another type's value gives nil.
+func (b *boxes) try(shape string, p, x any) any {
+	x = unwrapped(x)
+	if !b.holds(shape, p, x) {
+		return nil
+	}
+	return b.take(p, x)
+}
+
 // as gives the address of what an interface holds, as a pointer to yaegi's type. What is there does not change.
 func (b *boxes) as(shape string, p, x any, static string) any {
 	x = unwrapped(x)
 	if !b.holds(shape, p, x) {
 		panic(b.failed(shape, p, x, static))
 	}
+	return b.take(p, x)
+}
+
+// take gives the address of what x holds, of the type of p.
+func (b *boxes) take(p, x any) any {
 	inner := reflect.TypeOf(p).Elem()
 	if inner.Kind() == reflect.Interface {
 		v := reflect.New(inner)
@@ -361,16 +403,16 @@ func (b *boxes) as(shape string, p, x any, static string) any {
 }
 
 // which gives the number of the first type that an interface's value has.
-func (b *boxes) which(x any, types ...any) int {
+func (b *boxes) which(x any, cases ...any) int {
 	x = unwrapped(x)
-	for i := 0; i+1 < len(types); i += 2 {
-		shape, _ := types[i].(string)
+	for i := 0; i+1 < len(cases); i += 2 {
+		shape, _ := cases[i].(string)
 		switch {
 		case shape == "nil":
 			if x == nil {
 				return i / 2
 			}
-		case b.holds(shape, types[i+1], x):
+		case b.holds(shape, cases[i+1], x):
 			return i / 2
 		}
 	}

@@ -63,6 +63,9 @@ func (w *ifaceWalk) visit(n ast.Node) bool {
 	case *ast.ReturnStmt:
 		l.boxResults(n, w.signature())
 	case *ast.AssignStmt:
+		if l.onlyAsked(n) {
+			return true
+		}
 		l.boxAssigned(n)
 		if _, ok := w.parent().(*ast.IfStmt); ok {
 			l.defineTogether(n)
@@ -569,14 +572,52 @@ func (l *lowering) typeAssert(x *ast.TypeAssertExpr, commaOk bool) {
 		l.edit(x, func(self int) []piece { return l.asserted(l.inside(x.X, self), t, from) })
 		return
 	}
+	if b, basic := types.Unalias(t).(*types.Basic); basic && basicAsserts[basicName(b)].IsValid() {
+		l.edit(x, func(self int) []piece {
+			return wrap(made("%s.Is%s(", rtName, basicName(b)), l.inside(x.X, self), made(")"))
+		})
+		return
+	}
 	typ := func() []piece { return forEvaluator(typePieces(t, l.v.pkg)) }
 	l.edit(x, func(self int) []piece {
 		out := append([]piece{made("func(x%s interface{}) (", sep)}, typ()...)
-		out = append(append(out, made(", bool) { if !%s.Is(", rtName)), l.target(t)...)
-		out = append(append(out, made(", x%s) { var z%s ", sep, sep)), typ()...)
-		out = append(append(out, made("; return z%s, false }; return ", sep)), l.asserted([]piece{made("x%s", sep)}, t, from)...)
-		return append(append(append(out, made(", true }(")), l.inside(x.X, self)...), made(")"))
+		out = append(append(out, made(", bool) { p%s, k%s := %s.Try(", sep, sep, rtName)), l.target(t)...)
+		out = append(append(out, made(", x%s).(*", sep)), typ()...)
+		out = append(append(out, made("); if !k%s { p%s = new(", sep, sep)), typ()...)
+		out = append(out, made(") }; return *p%s, k%s }(", sep, sep))
+		return append(append(out, l.inside(x.X, self)...), made(")"))
 	})
+}
+
+// onlyAsked writes _, ok := x.(T), which asks no more than whether it is one.
+func (l *lowering) onlyAsked(s *ast.AssignStmt) bool {
+	if len(s.Lhs) != 2 || len(s.Rhs) != 1 {
+		return false
+	}
+	id, blank := s.Lhs[0].(*ast.Ident)
+	x, ok := ast.Unparen(s.Rhs[0]).(*ast.TypeAssertExpr)
+	to, named := s.Lhs[1].(*ast.Ident)
+	if !blank || id.Name != "_" || !ok || !named || to.Name == "_" {
+		return false
+	}
+	obj, ok := l.varOf(to)
+	if !ok || !types.Identical(obj.Type(), types.Typ[types.Bool]) {
+		return false
+	}
+	if s.Tok == token.DEFINE && l.v.info.Defs[to] == nil && l.tops[obj] == nil {
+		return false
+	}
+	t := l.v.info.TypeOf(x.Type)
+	l.edit(s, func(self int) []piece {
+		out := l.inside(to, self)
+		op := " := "
+		if s.Tok == token.ASSIGN || l.tops[obj] != nil {
+			op = " = "
+		}
+		out = append(append(out, made("%s%s.Is(", op, rtName)), l.target(t)...)
+		return append(append(append(out, made(", ")), l.inside(x.X, self)...), made(")"))
+	})
+	return true
 }
 
 // target writes the arguments by which the runtime knows a type.
