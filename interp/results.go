@@ -19,6 +19,10 @@ func (l *lowering) results(node ast.Node) {
 		l.namedResults(node.Type, node.Body)
 	case *ast.AssignStmt:
 		l.assignResult(node)
+	case *ast.ReturnStmt:
+		for _, x := range node.Results {
+			l.returnReceived(x)
+		}
 	case *ast.IfStmt:
 		l.ifStmt(node)
 	case *ast.CallExpr:
@@ -155,4 +159,22 @@ func (l *lowering) namesResult(x ast.Expr) bool {
 	}
 	res := f.Signature().Results()
 	return res.Len() == 1 && res.At(0).Name() != ""
+}
+
+// returnReceived gives what a function receives and returns a place of its own: what the call's value is assigned to
+// could not be changed otherwise.
+func (l *lowering) returnReceived(x ast.Expr) {
+	u, ok := ast.Unparen(x).(*ast.UnaryExpr)
+	if !ok || u.Op != token.ARROW {
+		return
+	}
+	t := l.v.info.TypeOf(x)
+	if _, tuple := t.(*types.Tuple); tuple || t == nil {
+		return
+	}
+	l.edit(x, func(self int) []piece {
+		out := append([]piece{made("[1]")}, typePieces(t, l.v.pkg)...)
+		out = append(append(out, made("{")), l.render(l.offset(x.Pos()), l.offset(x.End()), self+1)...)
+		return append(out, made("}[0]"))
+	})
 }
