@@ -179,7 +179,6 @@ func (l *lowering) box(x ast.Expr, target types.Type) {
 	if target == nil || t == nil || isTypeParam(target) || !types.IsInterface(target) {
 		return
 	}
-	l.conditionValue(x)
 	switch {
 	case l.isNilLiteral(x):
 		if l.ofForge(target) { // yaegi looks for a wrapper
@@ -193,6 +192,7 @@ func (l *lowering) box(x ast.Expr, target types.Type) {
 	case l.losesItself(t):
 		l.edit(x, func(self int) []piece { return wrap(made("%s.Any(", rtName), l.inside(x, self), made(")")) })
 	}
+	l.conditionValue(x) // within what boxes it
 }
 
 func (l *lowering) isNilLiteral(x ast.Expr) bool {
