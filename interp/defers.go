@@ -326,6 +326,9 @@ func callsRecover(n ast.Node) bool {
 
 // lostResults says whether a return of several values reads named results, which yaegi overwrites one by one.
 func (l *lowering) lostResults(r *ast.ReturnStmt) bool {
+	if len(r.Results) == 1 && isReceive(r.Results[0]) {
+		return true
+	}
 	if len(r.Results) < 2 {
 		return false
 	}

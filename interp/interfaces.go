@@ -191,6 +191,8 @@ func (l *lowering) box(x ast.Expr, target types.Type) {
 		l.edit(x, func(self int) []piece { return l.boxed(l.inside(x, self), t, target) })
 	case l.losesItself(t):
 		l.edit(x, func(self int) []piece { return wrap(made("%s.Any(", rtName), l.inside(x, self), made(")")) })
+	default:
+		l.computedValue(x)
 	}
 	l.conditionValue(x) // within what boxes it
 }

@@ -14,6 +14,10 @@ import (
 // assignStmt notes the edit of an assignment that yaegi would get wrong.
 func (l *lowering) assignStmt(s *ast.AssignStmt) {
 	if len(s.Lhs) < 2 {
+		if l.receivesInto(s) {
+			l.edit(s, func(self int) []piece { return l.assignByParts(s, self) })
+			return
+		}
 		l.sharedDefine(s)
 		return
 	}
@@ -284,6 +288,11 @@ func (l *lowering) temporaryOf(name string, t types.Type, x ast.Expr, self int) 
 	}
 	if tv := l.v.info.Types[x]; tv.Value == nil && types.Identical(t, tv.Type) {
 		return append(append([]piece{made("%s := ", name)}, l.inside(x, self)...), made("; "))
+	}
+	if isReceive(x) { // yaegi would give the variable the channel's type
+		out := append([]piece{made("%sr := ", name)}, l.inside(x, self)...)
+		out = append(append(out, made("; var %s ", name)), typePieces(t, l.v.pkg)...)
+		return append(out, made(" = %sr; ", name))
 	}
 	out := append([]piece{made("var %s ", name)}, typePieces(t, l.v.pkg)...)
 	if tv := l.v.info.Types[x]; tv.IsNil() {
