@@ -175,8 +175,7 @@ func (n *Notebook) importDecl(name, path string) ast.Decl {
 
 // checkAlias is the name by which the types of variables reach a package, whatever the user's names are.
 func (n *Notebook) checkAlias(path string) string {
-	r := strings.NewReplacer("/", "_", ".", "_", "-", "_")
-	alias := r.Replace(path) + sep
+	alias := aliasOf(path)
 	n.aliases[alias] = path
 	return alias
 }

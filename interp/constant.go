@@ -17,9 +17,6 @@ func (l *lowering) constant(x ast.Expr) bool {
 	}
 	tv, ok := l.v.info.Types[x]
 	if !ok {
-		if id, isID := x.(*ast.Ident); isID {
-			return l.constantIdent(id)
-		}
 		return false
 	}
 	if tv.Value == nil || !tv.IsValue() {
@@ -41,9 +38,6 @@ func (l *lowering) constant(x ast.Expr) bool {
 	l.replace(x, append(text, deps...)...)
 	return true
 }
-
-// constantIdent covers identifiers that go/types records no type for, such as a qualified one's parts.
-func (l *lowering) constantIdent(*ast.Ident) bool { return false }
 
 // constantDeps notes the notebook's constants that a folded expression used.
 func (l *lowering) constantDeps(x ast.Expr) []piece {

@@ -59,10 +59,15 @@ func (e *emitter) pieces(ps []piece) {
 func (e *emitter) alias(path string) string {
 	a, ok := e.imports[path]
 	if !ok {
-		a = strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(path) + sep
+		a = aliasOf(path)
 		e.imports[path] = a
 	}
 	return a
+}
+
+// aliasOf makes an identifier of an import path that no user writes.
+func aliasOf(path string) string {
+	return strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(path) + sep
 }
 
 // unit puts the package clause and the imports before what was written.

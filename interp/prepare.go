@@ -13,29 +13,28 @@ import (
 // prepared is a cell that was checked and lowered, and all that it changes in the notebook.
 type prepared struct {
 	*parsed
-	imports    map[string]string // of the notebook and the cell
-	dots       map[string]bool
-	fresh      []*decl // declarations to hand to the evaluator: the cell's own and the affected ones
-	gone       map[*decl]bool
-	broken     []*decl
-	dead       map[string]bool // names taken out of groups of constants
-	vars       []*topVar       // the cell's variables in order
-	hidden     []*hiddenType
-	code       []piece // the statements
-	result     *result
-	methods    []replacedMethod
-	v          *verdict          // of the statements
-	dv         *verdict          // of the declarations
-	renamed    map[string]string // types that live variables keep under another name
-	why        map[*decl]string
-	lowered    map[*decl][]piece
-	inits      []string       // init functions of a package main file
-	conflict   []ast.Expr     // values of another type than the first
-	retry      map[*decl]bool // broken ones that what they use may have mended
-	bodyFailed bool
-	stale      map[string]bool    // instances whose generic, or what it uses, means something else now
-	made       map[string]bool    // instances that the cell adds
-	never      map[token.Pos]bool // cases that a copy of generic code has twice
+	imports  map[string]string // of the notebook and the cell
+	dots     map[string]bool
+	fresh    []*decl // declarations to hand to the evaluator: the cell's own and the affected ones
+	gone     map[*decl]bool
+	broken   []*decl
+	dead     map[string]bool // names taken out of groups of constants
+	vars     []*topVar       // the cell's variables in order
+	hidden   []*hiddenType
+	code     []piece // the statements
+	result   *result
+	methods  []replacedMethod
+	v        *verdict          // of the statements
+	dv       *verdict          // of the declarations
+	renamed  map[string]string // types that live variables keep under another name
+	why      map[*decl]string
+	lowered  map[*decl][]piece
+	inits    []string           // init functions of a package main file
+	conflict []ast.Expr         // values of another type than the first
+	retry    map[*decl]bool     // broken ones that what they use may have mended
+	stale    map[string]bool    // instances whose generic, or what it uses, means something else now
+	made     map[string]bool    // instances that the cell adds
+	never    map[token.Pos]bool // cases that a copy of generic code has twice
 }
 
 // topVar is a variable that a cell declares at its top level.
@@ -241,7 +240,6 @@ func (n *Notebook) checkBody(p *prepared) error {
 		if len(errs.Diagnostics) == 0 {
 			return nil
 		}
-		p.bodyFailed = true
 		// The functions' errors belong to the same answer.
 		n.findVars(p)
 		more := n.functionErrors(p)
